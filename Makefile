@@ -1,0 +1,36 @@
+# Every command sets up what it needs in .venv, once. PYTHON picks the interpreter: make book PYTHON=python3.13
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: book test run figures lab clean
+
+book: .venv/book.done  ## build the pages
+	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
+
+test: .venv/test.done  ## run every test
+	$(BIN)/python -m pytest -n auto
+
+run: .venv/run.done  ## execute all chapters in place
+	$(BIN)/python tools/run.py
+
+figures: .venv/run.done  ## export the figures that the chapters store
+	$(BIN)/python tools/figures.py
+
+lab: .venv/run.done  ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab chapters
+
+clean:
+	rm -rf _build .venv
+
+.venv/book.done: requirements-book.txt constraints.txt
+.venv/run.done: requirements.txt requirements-book.txt constraints.txt
+.venv/test.done: requirements-test.txt requirements.txt requirements-book.txt constraints.txt
+
+REQUIREMENTS_book := requirements-book.txt
+REQUIREMENTS_run := requirements.txt
+REQUIREMENTS_test := requirements-test.txt
+
+.venv/%.done:
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS_$*)
+	touch $@

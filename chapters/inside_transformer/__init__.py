@@ -1,0 +1,1 @@
+"""The small module that the chapters of *Inside the Transformer* share."""

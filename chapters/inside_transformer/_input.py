@@ -1,0 +1,37 @@
+"""One place that turns an argument into an array of real numbers, or says what is wrong with it."""
+import numpy as np
+
+
+def real(name, array, axes=None, min_axes=0):
+    """`array` as a NumPy array of floats; a ValueError that names the argument where that cannot be."""
+    array = as_array(name, array)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name} needs real numbers, got {array.dtype}, shape {array.shape}")
+    if axes is not None and array.ndim != axes:
+        raise ValueError(f"{name} needs {axes} axes, got shape {array.shape}")
+    if array.ndim < min_axes:
+        raise ValueError(f"{name} needs at least {min_axes} axes, got shape {array.shape}")
+    return array if array.dtype.kind == "f" else array.astype(float)
+
+
+def finite(name, array, axes=None, min_axes=0):
+    """The same, without NaN and infinity."""
+    array = real(name, array, axes, min_axes)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity, shape {array.shape}")
+    return array
+
+
+def some(name, array, axes):
+    """Finite numbers, at least one of them."""
+    array = finite(name, array, axes)
+    if not array.size:
+        raise ValueError(f"{name} holds nothing to draw, shape {array.shape}")
+    return array
+
+
+def as_array(name, array):
+    try:
+        return np.asarray(array)
+    except ValueError:
+        raise ValueError(f"{name} is not an array: its rows differ in length") from None

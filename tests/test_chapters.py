@@ -1,0 +1,127 @@
+"""Every chapter passes every gate, and every gate turns a broken chapter away."""
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from book import (CHAPTERS, ROOT, chapter_number, code_faults, names, number_faults, prose_faults, read, state_faults,
+                  template_faults)
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from run import KERNEL
+
+each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+@each_chapter
+def test_state(path):
+    assert not state_faults(read(path))
+
+
+@each_chapter
+def test_prose_numbers(path):
+    faults = prose_faults(read(path), names(path), chapter_number(path))
+    assert not faults, f"{path.name}:\n" + "\n".join(faults)
+
+
+@pytest.mark.parametrize("name", ["index.md", "notation.md"])
+def test_pages_hold_no_typed_number(name):
+    assert not number_faults((ROOT / name).read_text(encoding="utf-8"), [], {})
+
+
+@each_chapter
+def test_code(path):
+    assert not code_faults(read(path))
+
+
+@each_chapter
+def test_template(path):
+    assert not template_faults(read(path), chapter_number(path))
+
+
+def test_numpy_chapters_import_no_torch():
+    """Not even indirectly: a module that asks for PyTorch finds that it may not."""
+    code = ("import sys; sys.modules['torch'] = None; sys.path[:0] = ['tests', 'chapters']\n"
+            "from book import CHAPTERS, names\nfor path in CHAPTERS[:5]: names(path)")
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+# --- broken chapters -------------------------------------------------------------------------------------------------
+
+def notebook(*cells, kernel="python3"):
+    return new_notebook(cells=list(cells), metadata={"kernelspec": KERNEL["kernelspec"] | {"name": kernel}})
+
+
+def ran(source, count=1, text="", **output):
+    return new_code_cell(source, execution_count=count, outputs=[new_output("stream", text=text, **output)])
+
+
+@pytest.mark.parametrize("broken, fault", [
+    (notebook(new_code_cell("1")), "execution count None"),
+    (notebook(ran("1", count=2)), "execution count 2"),
+    (notebook(ran("1"), ran("2", count=1)), "execution count 1"),
+    (notebook(ran("1", name="stderr", text="careful")), "careful"),
+    (notebook(ran("1", text="<object at 0x7f00aa00bb00>")), "0x7f00aa00bb00"),
+    (notebook(ran("1", text="saved to /home/me/x")), "/home/"),
+    (notebook(ran("# NBVAL_IGNORE_OUTPUT\n1")), "look away"),
+    (notebook(ran("1"), kernel="conda-env"), "conda-env"),
+])
+def test_state_gate(broken, fault):
+    assert fault in "\n".join(state_faults(broken))
+
+
+@pytest.mark.parametrize("text, expressions, fault", [
+    ("The total is 7.12.", ["total"], "says 7.12"),
+    ("The total is 7.1.", ["total + 1"], "says 7.1"),
+    ("The total is 7.", ["total"], "says 7"),
+    ("The total is 7.11.", [], "no expression for 7.11"),
+    ("The total is large.", ["total"], "no number in the text"),
+    ("The total is 7.11.", ["7.11"], "only typed"),
+    ("The total is $-7.11$.", ["total"], "says -7.11"),
+    ("A shape $(5, 3)$.", ["shape"], "says 3"),
+    ("See [there](02_x.ipynb), 3 pages on.", [], "no expression for 3"),
+    ("Use `axis=-2`.", [], "no expression for -2"),
+])
+def test_prose_gate(text, expressions, fault):
+    assert fault in "\n".join(number_faults(text, expressions, {"total": 7.1118, "shape": (5, 4)}))
+
+
+def test_prose_gate_lets_right_numbers_pass():
+    text = "A total of 7.11, shape $(5, 4)$, see [chapter](02_x.ipynb), `axis=-1`, and $−0.30$."
+    assert not number_faults(text, ["total", "shape", "car"], {"total": 7.1118, "shape": (5, 4), "car": -0.3})
+
+
+def test_prose_gate_knows_the_figures():
+    with_figure = notebook(new_markdown_cell("# 2. Title"), new_markdown_cell("Figure 2.7 shows it."))
+    assert "no expression for 2.7" in "\n".join(prose_faults(with_figure, {}, number=2))
+
+
+@pytest.mark.parametrize("source, fault", [
+    ("draw(caption='It is 0.48.')", "0.48"),
+    ("f'It is {x:.2f}, near 0.5.'", "near 0.5"),
+    ("x = 1  # (5, 4)", "(5, 4)"),
+    ("x = 1\n" * 15, "15 lines"),
+    ("x = '" + "y" * 80 + "'", "86 characters"),
+    ("draw.columns(X)", "hide-input"),
+])
+def test_code_gate(source, fault):
+    assert fault in "\n".join(code_faults(notebook(ran(source))))
+
+
+def test_code_gate_lets_labels_and_formats_pass():
+    assert not code_faults(notebook(ran("plot(x[2], label='5.4', caption=f'It is {x:.2f}.')  # (T, D)")))
+
+
+def test_template_gate():
+    faults = template_faults(notebook(new_markdown_cell("# 2. Title\n\n## Summary"), ran("1")), number=2)
+    assert "What goes wrong" in "\n".join(faults)
+
+
+def test_nbval_gate(tmp_path):
+    """Strict nbval, called as the suite calls it, compares each output."""
+    nbformat.write(notebook(ran("print(1 + 1)", text="2\n")), tmp_path / "right.ipynb")
+    nbformat.write(notebook(ran("print(1 + 1)", text="3\n")), tmp_path / "wrong.ipynb")
+    nbformat.write(notebook(ran("print(1 / 0)", text="")), tmp_path / "raises.ipynb")
+    call = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml",
+                           "--rootdir", tmp_path, *sorted(tmp_path.glob("*.ipynb"))], capture_output=True, text=True)
+    failed = [line for line in call.stdout.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 2 and "raises.ipynb" in failed[0] and "wrong.ipynb" in failed[1], call.stdout

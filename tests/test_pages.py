@@ -1,0 +1,183 @@
+"""The built book, as a reader meets it: warnings are errors, and every page is opened in a real browser."""
+import functools
+import http.server
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from book import CHAPTERS, ROOT, read
+from playwright.sync_api import sync_playwright
+
+PAGES = ["index.html", "notation.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS)]
+MODES = {
+    "desktop": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def build(source, out):
+    return subprocess.run([pathlib.Path(sys.executable).with_name("jupyter-book"), "build", source, "-W", "--keep-going",
+                           "--path-output", out], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("book")
+    call = build(ROOT, out)
+    assert call.returncode == 0, call.stdout + call.stderr
+    return out / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM:
+        if os.environ.get("NEED_BROWSER"):
+            pytest.fail("no Chromium on this machine")
+        pytest.skip("no Chromium on this machine: pages are built, but not opened")
+    with sync_playwright() as p:
+        # Without these, the browser itself asks for updates.
+        yield p.chromium.launch(executable_path=CHROMIUM, args=[
+            "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"])
+
+
+def serve(folder):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    return serve(site)
+
+
+def page_faults(browser, url, mode):
+    """What a reader of this page would miss or be disturbed by."""
+    faults, requests, responses = [], [], []
+    page = browser.new_page(**MODES[mode])
+    page.on("console", lambda message: message.type == "error" and faults.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: faults.append(f"script: {error}"))
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("response", lambda response: responses.append(response))
+    page.goto(url, wait_until="networkidle")
+    faults += [f"outside request: {url}" for url in requests if urlsplit(url).hostname not in ("127.0.0.1", None)]
+    size = sum(len(response.body()) for response in responses if response.ok)
+    if len(responses) > 20 or size > 1.2e6:
+        faults.append(f"heavy: {size / 1e3:.0f} kB in {len(responses)} requests")
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth + 1"):
+        faults.append("scrolls sideways")
+    if page.locator("main img:not([alt]), main img[alt='']").count():
+        faults.append("an image without alt text")
+    if page.locator("main svg:not([aria-label]):not([aria-hidden]):not(button *)").count():
+        faults.append("a drawing without a label")
+    text = page.locator("main").inner_text()
+    faults += [f"raw formula: {raw}" for raw in re.findall(r"\$[^$\n]+\$|\\(?:frac|sqrt|top|text)\b.*", text)]
+    for violation in Axe().run(page).response["violations"]:
+        faults.append(f"axe {violation['id']}: {violation['nodes'][0]['html'][:200]}")
+    page.close()
+    return faults
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", PAGES)
+def test_page(browser, address, name, mode):
+    faults = page_faults(browser, address + name, mode)
+    assert not faults, f"{name}, {mode}:\n" + "\n".join(faults)
+
+
+def test_every_formula_is_typeset(site):
+    for path in CHAPTERS:
+        written = sum(len(re.findall(r"\$\$.+?\$\$|\$[^$]+\$", cell.source, re.DOTALL))
+                      for cell in read(path).cells if cell.cell_type == "markdown")
+        article = (site / "chapters" / f"{path.stem}.html").read_text(encoding="utf-8").split("<article")[1]
+        assert article.split("</article>")[0].count("<math ") == written > 0, path.stem
+
+
+def opacity(page, selector):
+    return page.locator(f".it-svg.product {selector}").evaluate_all(
+        "all => all.map(e => getComputedStyle(e).opacity)")
+
+
+def lit(page):
+    """The frames that show, by their row or column."""
+    return page.locator(".it-svg.product .frame").evaluate_all(
+        "all => all.filter(e => getComputedStyle(e).opacity == 1).map(e => e.getAttribute('class'))")
+
+
+@pytest.fixture
+def figure(browser, address):
+    page = browser.new_page(**MODES["desktop"])
+    page.goto(address)  # the front page shows A V
+    yield page
+    page.close()
+
+
+def test_a_figure_shows_its_own_path_at_first(figure):
+    assert lit(figure) == ["frame l r2 on", "frame t c3 on", "frame on"]
+
+
+def test_pointing_lights_the_row_and_the_column(figure):
+    figure.locator(".it-svg .hit.r1.c0").hover()
+    assert lit(figure) == ["frame l r1", "frame t c0"]
+    assert figure.locator(".it-svg .sum").evaluate_all(
+        "all => all.filter(e => getComputedStyle(e).opacity == 1).map(e => e.textContent)"
+    ) == ["0.24 = 0.12 × 1.00 + 0.12 × 1.00"]
+    assert set(opacity(figure, ".num.l.r1")) == {"1"} and "1" not in opacity(figure, ".num.l.r0")
+
+
+def test_tabbing_lights_the_row_and_the_column(figure):
+    figure.locator(".it-svg .hit.r0.c0").focus()
+    figure.keyboard.press("Tab")
+    assert figure.evaluate("document.activeElement.getAttribute('aria-label')").startswith("the, column 2: 0.14")
+    assert lit(figure) == ["frame l r0", "frame t c1"]
+
+
+def test_search_finds_softmax(browser, address):
+    page = browser.new_page()
+    page.goto(address + "search.html?q=softmax")
+    page.wait_for_selector("#search-results li", timeout=20000)
+    assert "Dot products and softmax" in page.locator("#search-results").inner_text()
+    page.close()
+
+
+# --- broken books ----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text, fault", [
+    ("See [there](missing.md).", "missing.md"),
+    ("A formula $\\sqrtt{2}$.", "sqrtt"),
+    ("### Too deep a heading", "heading"),
+])
+def test_a_broken_book_is_not_built(tmp_path, text, fault):
+    for name in ("_config.yml", "_ext", "_static", "_templates"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (tmp_path / "index.md").write_text(f"# Title\n\n{text}\n")
+    call = build(tmp_path, tmp_path / "out")
+    assert call.returncode != 0 and fault in (call.stdout + call.stderr)
+
+
+@pytest.mark.parametrize("body, fault", [
+    ("<img src='http://10.0.0.1/x.png' alt='x'>", "outside request"),
+    ("<script>undefined_name()</script>", "script:"),
+    ("<p style='width:3000px'>wide</p>", "scrolls sideways"),
+    ("<img src='data:image/gif;base64,R0lGODlhAQABAAAAACw=' alt=''>", "without alt text"),
+    ("<svg></svg>", "without a label"),
+    ("<p>A raw $x^2$ formula</p>", "raw formula"),
+    ("<p style='color:#ccc;background:#fff'>pale</p>", "axe color-contrast"),
+])
+def test_a_broken_page_is_found(browser, tmp_path, body, fault):
+    (tmp_path / "x.html").write_text(
+        f"<!doctype html><html lang=en><title>x</title><meta charset=utf-8><main><h1>x</h1>{body}</main></html>")
+    assert fault in "\n".join(page_faults(browser, serve(tmp_path) + "x.html", "desktop"))

@@ -1,0 +1,238 @@
+"""The essay's statements, one test an id: the chapter computes it, and a cell of the chapter shows it."""
+import numpy as np
+import pytest
+from book import CHAPTERS, chapter, code_cells, read, shown
+
+COUNT = {1: 5, 2: 9, 3: 5, 4: 8, 5: 10}  # how many statements the essay makes, by chapter
+IDS = [f"{number}.{i + 1}" for number, count in COUNT.items() for i in range(count)]
+
+
+@pytest.fixture(scope="module")
+def ch():
+    return {number: chapter(number) for number in COUNT}
+
+
+def close(array, expected, decimals=2):
+    """Equal to what the essay prints, to the decimals that it prints."""
+    assert np.shape(array) == np.shape(expected), f"expected shape {np.shape(expected)}, got {np.shape(array)}"
+    np.testing.assert_array_equal(np.round(array, decimals) + 0.0, np.array(expected) + 0.0)
+
+
+def test_every_statement_has_a_test_and_stands_in_order():
+    assert all(f"test_{i.replace('.', '_')}" in globals() for i in IDS)
+    for number in COUNT:
+        marks = [i for cell in read(CHAPTERS[number - 1]).cells for i in cell.metadata.get("shows", ())]
+        assert set(marks) == {i for i in IDS if i.startswith(f"{number}.")}
+        first = sorted(set(marks), key=marks.index)
+        assert first == [i for i in IDS if i in first], f"chapter {number} shows {first}"
+
+
+def test_1_1(ch):
+    assert ch[1].TOKENS == "the dog chased the ball".split() and ch[1].X.shape == (5, 4)
+    assert "5 tokens as columns of 4 cells" in shown(1, "1.1")
+
+
+def test_1_2(ch):
+    close(ch[1].X[2], [0, 1, 0, 0])
+    close(ch[1].other[2], [0, 1, 0, 0])
+    assert "True" in shown(1, "1.2")
+
+
+def test_1_3():
+    assert "dog → chased: who chased\nball → chased: what was chased" in shown(1, "1.3")
+
+
+def test_1_4(ch):
+    close(ch[1].weights[2], [0.12, 0.32, 0.12, 0.12, 0.32])
+    assert "[0.12 0.32 0.12 0.12 0.32]" in shown(1, "1.4")
+
+
+def test_1_5(ch):
+    close(ch[1].output[2], [0.64, 0.12, 0.12, 0.48])
+    assert "[0.00 1.00 0.00 0.00]\nafter  [0.64 0.12 0.12 0.48]" in shown(1, "1.5")
+
+
+def test_2_1(ch):
+    close(ch[2].X, [[1.0, 0.5], [0.7, 0.4], [-0.3, 0.9]])
+    lengths = np.sqrt((ch[2].X ** 2).sum(-1))
+    close((ch[2].X @ ch[2].X[0] / lengths / lengths[0])[1:], [1.00, 0.14])
+    close(ch[2].cosines, [1.00, 0.14])
+    assert "(3, 2)" in shown(2, "2.1") and "[1.00 0.14]" in shown(2, "2.1")
+
+
+def test_2_2(ch):
+    close(ch[2].products, [0.7, 0.2])
+    close(ch[2].products.sum(), 0.90)
+    assert "[0.70 0.20] 0.90" in shown(2, "2.2")
+
+
+def test_2_3(ch):
+    close(ch[2].scores, [1.25, 0.90, 0.15])
+    assert "[1.25 0.90 0.15]" in shown(2, "2.3")
+
+
+def test_2_4(ch):
+    close(ch[2].dots, np.round(np.cos(np.radians(ch[2].degrees)), 2))
+    assert (np.diff(ch[2].dots) < 0).all() and (np.sign(np.round(ch[2].dots[[89, 90, 91]], 9)) == [1, 0, -1]).all()
+    assert "90° 0.00 at right angles" in shown(2, "2.4")
+
+
+def test_2_5(ch):
+    close(ch[2].scores.sum(), 2.30)
+    assert (ch[2].away < 0).all() and "2.30\n[-1.25" in shown(2, "2.5")
+
+
+def test_2_6(ch):
+    close(ch[2].E, [3.49, 2.46, 1.16])
+    assert "[3.49 2.46 1.16]" in shown(2, "2.6")
+
+
+def test_2_7(ch):
+    close(ch[2].total, 7.11)
+    assert "7.11" in shown(2, "2.7")
+
+
+def test_2_8(ch):
+    close(ch[2].weights, [0.49, 0.35, 0.16])
+    close(ch[2].weights.sum(), 1.0)
+    assert "[0.49 0.35 0.16] 1.00\nTrue" in shown(2, "2.8")
+
+
+def test_2_9(ch):
+    close(ch[2].new_dog, [0.68, 0.53])
+    assert "[0.68 0.53]" in shown(2, "2.9") and "sum (0.68, 0.53)" in shown(2, "2.9")
+
+
+def test_3_1():
+    assert "dog, puppy: 0.90" in shown(3, "3.1")
+
+
+def test_3_2(ch):
+    close(ch[3].S, [[1.25, 0.90, 0.15], [0.90, 0.65, 0.15], [0.15, 0.15, 0.90]])
+    assert "(3, 3)\n[[1.25 0.90 0.15]\n [0.90 0.65 0.15]\n [0.15 0.15 0.90]]" in shown(3, "3.2")
+
+
+def test_3_3(ch):
+    assert (ch[3].S == ch[3].S.T).all()
+    assert "0.15 0.15\nTrue" in shown(3, "3.3")
+
+
+def test_3_4(ch):
+    close(ch[3].A.sum(-1), [1, 1, 1])
+    close(ch[3].A.sum(0), [1.18, 0.93, 0.89])
+    assert "rows    [1.00 1.00 1.00]\ncolumns [1.18 0.93 0.89]" in shown(3, "3.4")
+
+
+def test_3_5(ch):
+    close(ch[3].output, [[0.68, 0.53], [0.62, 0.55], [0.26, 0.68]])
+    assert "(3, 2)\n[[0.68 0.53]\n [0.62 0.55]\n [0.26 0.68]]" in shown(3, "3.5") and "False" not in shown(3, "3.5")
+
+
+def test_4_1(ch):
+    assert ch[4].X.shape == (5, 4) and "(5, 4)" in shown(4, "4.1")
+
+
+def test_4_2(ch):
+    assert "its query, which asks, its key, which is found, and its value" in shown(4, "4.2")
+
+
+def test_4_3(ch):
+    close(ch[4].Q[2], [2, 0, 0, 0])
+    assert "[2.00 0.00 0.00 0.00]\nTrue" in shown(4, "4.3")
+
+
+def test_4_4(ch):
+    assert "(4, 4) (4, 4) (4, 4)\n(5, 4) (5, 4) (5, 4)" in shown(4, "4.4")
+
+
+def test_4_5():
+    said = [cell.source for cell in read(CHAPTERS[3]).cells if "4.5" in cell.metadata.get("shows", ())]
+    assert "picked these weights by hand" in said[0] and "learns" in said[0]
+
+
+def test_4_6(ch):
+    close(ch[4].K[:, 0], [0, 1, 0, 0, 1])
+    close(np.nonzero(ch[4].Q[2])[0], [0])
+    assert "[0.00 1.00 0.00 0.00 1.00]" in shown(4, "4.6")
+
+
+def test_4_7(ch):
+    close(ch[4].K[2], [0, 1, 0, 0])
+    assert "[0.00 1.00 0.00 0.00]" in shown(4, "4.7")
+
+
+def test_4_8(ch):
+    close([(ch[4].X @ ch[4].X.T)[2, 2], (ch[4].Q @ ch[4].K.T)[2, 2]], [1.0, 0.0])
+    assert "1.0 0.0" in shown(4, "4.8")
+
+
+def test_5_1():
+    assert "(5, 4) (4, 5) (5, 5)" in shown(5, "5.1") and "Lit is chased, dog: 2.0 = 2.0 × 1.0" in shown(5, "5.1")
+
+
+def test_5_2(ch):
+    close([ch[5].S[2, 1], ch[5].S[1, 2]], [2.0, 1.5])
+    assert "2.0 1.5\nFalse" in shown(5, "5.2")
+
+
+def test_5_3(ch):
+    close(ch[5].scaled, ch[5].S / 2)
+    assert "4 2.0\n2.0 1.0" in shown(5, "5.3")
+
+
+def test_5_4(ch):
+    for size in (4, 64, 512):
+        # The variance of 8000 such sums strays from d_k by about two percent.
+        assert abs(ch[5].scores[size].var() / size - 1) < 0.08
+        assert f"d_k {size:3}: variance / d_k 1.0" in shown(5, "5.4")
+
+
+def test_5_5(ch):
+    softmax, raw = ch[5].softmax, ch[5].scores[512].reshape(-1, 8)
+    assert abs(raw.std() - 22.6) < 1 and softmax(raw).max(-1).mean() > 0.9
+    assert softmax(raw / np.sqrt(512)).max(-1).mean() < 0.5
+    slopes = [(A * (1 - A)).sum(-1).mean() for A in (softmax(raw), softmax(raw / np.sqrt(512)))]
+    assert slopes[0] < slopes[1] / 5
+    assert abs((raw / np.sqrt(512)).var() - 1) < 0.08 and "after the division 1.0" in shown(5, "5.5")
+
+
+def test_5_6(ch):
+    e = np.exp(1)
+    np.testing.assert_allclose(ch[5].A[2], np.array([1, e, 1, 1, e]) / (3 + 2 * e))
+    close(ch[5].A[2], [0.12, 0.32, 0.12, 0.12, 0.32])
+    assert "[0.12 0.32 0.12 0.12 0.32]" in shown(5, "5.6") and "0.32 0.12" in shown(5, "5.6")
+
+
+def test_5_7():
+    assert "(5, 5) (5, 4) (5, 4)" in shown(5, "5.7") and "A V, shape (5, 4)" in shown(5, "5.7")
+
+
+def test_5_8(ch):
+    close(ch[5].mix, [0.64, 0.12, 0.12, 0.48])
+    assert shown(5, "5.8").count("[0.64 0.12 0.12 0.48]") == 2
+
+
+def test_5_9(ch):
+    c = ch[5]
+    close(c.V[:, 3], [0, 1.5, 0, 0, 0])
+    close(c.A[2, 1] * c.V[1, 3], 0.48)
+    assert (c.K[1] == c.K[4]).all() and (c.V[1] != c.V[4]).any()
+    assert "0.32 x 1.50 = 0.48" in shown(5, "5.9") and "True False" in shown(5, "5.9")
+
+
+def test_5_10(ch):
+    assert "The formula softmax(Q Kᵀ / √d_k) V, each part beside its matrices" in shown(5, "5.10")
+    close(ch[5].attention(ch[5].Q, ch[5].K, ch[5].V)[0], np.round(ch[5].output, 2))
+
+
+def test_chapters_write_what_the_module_holds(ch):
+    """A concept is written out in its chapter and imported later: both are the same."""
+    from inside_transformer import attention, sentence
+    assert ch[1].TOKENS == sentence.TOKENS and (ch[1].X == sentence.X).all()
+    assert ch[2].WORDS == sentence.WORDS and (ch[2].X == sentence.WORD_X).all()
+    S = np.random.default_rng(1).normal(size=(2, 3, 5))
+    np.testing.assert_allclose(ch[2].softmax(S[0, 0]), attention.softmax(S[0, 0]))
+    for axis in (0, 1, -1):
+        np.testing.assert_allclose(ch[3].softmax(S, axis=axis), attention.softmax(S, axis=axis))
+    for ours, theirs in zip(ch[5].attention(S[0], S[1], S[0] + 1), attention.attention(S[0], S[1], S[0] + 1)):
+        np.testing.assert_allclose(ours, theirs)
