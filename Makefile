@@ -17,6 +17,7 @@ figures: .venv/run.done  ## export the figures that the chapters store
 	$(BIN)/python tools/figures.py
 
 lab: .venv/run.done  ## open the chapters in JupyterLab
+	$(BIN)/jupyter trust chapters/*.ipynb  # JupyterLab shows stored figures only in notebooks that it trusts
 	$(BIN)/jupyter lab chapters
 
 clean:

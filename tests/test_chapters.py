@@ -3,10 +3,11 @@ import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from book import (CHAPTERS, ROOT, chapter_number, code_faults, names, number_faults, prose_faults, read, state_faults,
                   template_faults)
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from run import KERNEL
 
 each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
@@ -40,7 +41,7 @@ def test_template(path):
 
 def test_numpy_chapters_import_no_torch():
     """Not even indirectly: a module that asks for PyTorch finds that it may not."""
-    code = ("import sys; sys.modules['torch'] = None; sys.path[:0] = ['tests', 'chapters']\n"
+    code = ("import sys; sys.modules['torch'] = None; sys.path[:0] = ['tests', 'chapters', 'tools']\n"
             "from book import CHAPTERS, names\nfor path in CHAPTERS[:5]: names(path)")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
@@ -48,11 +49,15 @@ def test_numpy_chapters_import_no_torch():
 # --- broken chapters -------------------------------------------------------------------------------------------------
 
 def notebook(*cells, kernel="python3"):
-    return new_notebook(cells=list(cells), metadata={"kernelspec": KERNEL["kernelspec"] | {"name": kernel}})
+    return new_notebook(cells=list(cells), metadata=KERNEL | {"kernelspec": KERNEL["kernelspec"] | {"name": kernel}})
 
 
 def ran(source, count=1, text="", **output):
     return new_code_cell(source, execution_count=count, outputs=[new_output("stream", text=text, **output)])
+
+
+def folded(source):
+    return new_code_cell(source, execution_count=1, metadata={"tags": ["hide-input"]})
 
 
 @pytest.mark.parametrize("broken, fault", [
@@ -63,6 +68,13 @@ def ran(source, count=1, text="", **output):
     (notebook(ran("1", text="<object at 0x7f00aa00bb00>")), "0x7f00aa00bb00"),
     (notebook(ran("1", text="saved to /home/me/x")), "/home/"),
     (notebook(ran("# NBVAL_IGNORE_OUTPUT\n1")), "look away"),
+    (notebook(ran("# PYTEST_VALIDATE_IGNORE_OUTPUT\n1")), "look away"),
+    (notebook(new_code_cell("1", execution_count=1, metadata={"tags": ["remove-cell"]})), "remove-cell"),
+    (notebook(new_code_cell("1", execution_count=1, metadata={"time": 3})), "time"),
+    (notebook(new_code_cell("1", execution_count=1, outputs=[new_output("display_data", {"image/png": ""})])),
+     "nbval does not compare"),
+    (notebook(new_raw_cell("7.11")), "a raw cell"),
+    (notebook(new_markdown_cell("**Predict, then run.** Which?"), ran("1")), "the answer is open"),
     (notebook(ran("1"), kernel="conda-env"), "conda-env"),
 ])
 def test_state_gate(broken, fault):
@@ -80,9 +92,16 @@ def test_state_gate(broken, fault):
     ("A shape $(5, 3)$.", ["shape"], "says 3"),
     ("See [there](02_x.ipynb), 3 pages on.", [], "no expression for 3"),
     ("Use `axis=-2`.", [], "no expression for -2"),
+    ("The total is 7.11.", ["float(7.11) + total * 0"], "only typed"),
+    ("The total is 7.11.", ["np.float64(7.11)"], "only typed"),
+    ("The total is 7.11.", ["nothing"], "but nothing gives nan"),
+    ("The total is –7.11.", ["total"], "a sign or a unit"),
+    ("The total is 7.11%.", ["total"], "a sign or a unit"),
+    ("The total is 7½.", ["total"], "not in digits"),
+    ("See [there](7.11).", [], "no expression for 7.11"),
 ])
 def test_prose_gate(text, expressions, fault):
-    assert fault in "\n".join(number_faults(text, expressions, {"total": 7.1118, "shape": (5, 4)}))
+    assert fault in "\n".join(number_faults(text, expressions, {"total": 7.1118, "shape": (5, 4), "nothing": np.nan, "np": np}))
 
 
 def test_prose_gate_lets_right_numbers_pass():
@@ -97,6 +116,9 @@ def test_prose_gate_knows_the_figures():
 
 @pytest.mark.parametrize("source, fault", [
     ("draw(caption='It is 0.48.')", "0.48"),
+    ("draw(caption=f'It is {0.48:.2f}.')", "0.48"),
+    ("plot(label='0.48')", "0.48"),
+    ("x = 1  # ½", "½"),
     ("f'It is {x:.2f}, near 0.5.'", "near 0.5"),
     ("x = 1  # (5, 4)", "(5, 4)"),
     ("x = 1\n" * 15, "15 lines"),
@@ -108,7 +130,7 @@ def test_code_gate(source, fault):
 
 
 def test_code_gate_lets_labels_and_formats_pass():
-    assert not code_faults(notebook(ran("plot(x[2], label='5.4', caption=f'It is {x:.2f}.')  # (T, D)")))
+    assert not code_faults(notebook(folded("draw.plot(x[2], label='5.4', caption=f'It is {x[2]:.2f}.')  # (T, D)")))
 
 
 def test_template_gate():

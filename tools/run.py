@@ -15,6 +15,9 @@ CHAPTERS = pathlib.Path(__file__).resolve().parents[1] / "chapters"
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
           "language_info": {"name": "python"}}
 
+# A page folds by tag, JupyterLab by these.
+FOLDS = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
+
 
 def run(path):
     """Execute one chapter and write it back. Returns what went wrong; then the file stays as it was."""
@@ -29,6 +32,9 @@ def run(path):
     for place, cell in enumerate(notebook.cells):
         if any(output.get("name") == "stderr" for output in cell.get("outputs", ())):
             return f"{path.name}, cell {place}: a warning\n{cell.source}\n{cell.outputs}"
+        folded = {hidden: True for tag, hidden in FOLDS.items() if tag in cell.metadata.get("tags", ())}
+        if folded:
+            cell.metadata["jupyter"] = folded
     notebook.metadata = KERNEL
     nbformat.write(notebook, path)
     return ""

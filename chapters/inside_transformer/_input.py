@@ -22,9 +22,10 @@ def finite(name, array, axes=None, min_axes=0):
     return array
 
 
-def some(name, array, axes):
-    """Finite numbers, at least one of them."""
-    array = finite(name, array, axes)
+def some(name, array, axes, masked=False):
+    """Finite numbers, at least one of them; -inf too where some may be masked."""
+    array = real(name, array, axes)
+    finite(name, np.where(np.isneginf(array), 0, array) if masked else array)
     if not array.size:
         raise ValueError(f"{name} holds nothing to draw, shape {array.shape}")
     return array

@@ -1,9 +1,10 @@
 """The figures of the book: one look, one colour a role, drawn from the arrays that they are given."""
+from .block import block
 from .formula import formula
 from .matrices import Matrix, matrices, product
 from .plane import arrows, chain
-from .plots import angle, spread
-from .sentence import arcs, columns, flow, roles
+from .plots import angle, spread, waves
+from .sentence import arcs, columns, flow, heads, roles
 
-__all__ = ["Matrix", "angle", "arcs", "arrows", "chain", "columns", "flow", "formula", "matrices", "product", "roles",
-           "spread"]
+__all__ = ["Matrix", "angle", "arcs", "arrows", "block", "chain", "columns", "flow", "formula", "heads", "matrices",
+           "product", "roles", "spread", "waves"]

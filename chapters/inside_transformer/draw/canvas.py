@@ -6,6 +6,7 @@ import io
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure as Sheet
 from matplotlib.patches import FancyArrowPatch, PathPatch, Rectangle
@@ -17,6 +18,8 @@ from .figure import INK, ROLES, Figure
 
 def number(value, digits=2):
     """A number as the book prints it: fixed decimals, a real minus sign, no minus zero."""
+    if value == -np.inf:
+        return "−∞"
     text = f"{value:.{digits}f}"
     if float(text) == 0:
         text = text.lstrip("-")
@@ -59,7 +62,13 @@ class Canvas:
             Rectangle((x, y), width, height, facecolor=face, edgecolor=edge, linewidth=line), **attributes))
 
     def shade(self, x, y, width, height, value, largest, role):
-        """A cell in the colour of its role, the stronger the larger its value."""
+        """A cell in the colour of its role, the stronger the larger its value. Minus infinity is hatched."""
+        if value == -np.inf:
+            self.box(x, y, width, height, edge=(0, 0, 0, 0.3))
+            for k in (0.5, 1, 1.5):  # from the right or top edge down to the left or bottom edge
+                self.line([(x + min(k, 1) * width, y + max(k - 1, 0) * height),
+                           (x + max(k - 1, 0) * width, y + min(k, 1) * height)], stroke_opacity=".35")
+            return
         share = abs(value) / largest if largest else 0
         strongest = 0.2 if role == "W" else 0.35  # the number on it keeps a contrast of 4.5, also where it is dimmed
         self.box(x, y, width, height, ROLES[role], 0.06 + strongest * share, (0, 0, 0, 0.3))
@@ -91,11 +100,11 @@ class Canvas:
         axes = self.sheet.add_axes((x / self.width, 1 - (y + height) / self.height, width / self.width,
                                     height / self.height), facecolor="none")
         axes.spines[:].set_visible(False)
-        axes.tick_params(length=0, labelsize=13, pad=5)
+        axes.tick_params(length=0, labelsize=14, pad=5)
         axes.grid(color=INK, alpha=0.15)
         axes.set_axisbelow(True)
-        axes.set_xlabel(xlabel, size=13)
-        axes.set_ylabel(ylabel, size=13)
+        axes.set_xlabel(xlabel, size=14)
+        axes.set_ylabel(ylabel, size=14)
         return axes
 
     def figure(self, label, caption, alt, text, kind="", links=()):

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .canvas import Canvas
-from .matrices import check_product, text_width
+from .matrices import check_product
 
 SIZE = 19  # a cell without its number
 
@@ -21,12 +21,12 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
     check_product(Q, K, S)
     check_product(A, V, output)
     canvas = Canvas(540, 66 + 148 * len(steps))
-    whole = [("softmax", 2), ("(", None), ("Q Kᵀ", 0), ("/ √d_k", 1), (")", None), ("V", 3)]
-    x = 100
-    for part, step in whole:
-        role = "W" if step is None else steps[step][1]
+    whole = [("softmax", 2, "A", 96), ("(", None, "W", 12), ("Q", 0, "Q", 26), ("Kᵀ", 0, "K", 34),
+             ("/ √d_k", 1, "A", 62), (")", None, "W", 16), ("V", 3, "V", 0)]
+    x = 126
+    for part, step, role, width in whole:
         canvas.name(x, 24, part, role, size=27, lit="" if step is None else f"num r{step}")
-        x += text_width(part.replace("_", ""), 23) + 12
+        x += width
     for row, (part, role, does, items) in enumerate(steps):
         y = 66 + 148 * row
         canvas.name(4, y + 40, part, role, size=23, lit=f"num r{row}")
@@ -37,7 +37,8 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
                 canvas.text(x + 12, y + 50, item, size=18)
                 x += 24
             else:
-                _small(canvas, item, x, y + 50)
+                # Scores before and after the division share one scale, or the division would not show.
+                _small(canvas, item, x, y + 50, S.largest if item is scaled else item.largest)
                 x += item.values.shape[1] * SIZE + 8
         canvas.box(0, y - 8, 540, 140, class_=f"hit W r{row}", tabindex="0", role="img",
                    aria_label=f"{part} {does}: {' '.join(getattr(item, 'name', item) for item in items)}")
@@ -47,9 +48,9 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
     return canvas.figure(label, caption, alt, text, "formula", [(f".r{row}", f".r{row}") for row in range(len(steps))])
 
 
-def _small(canvas, matrix, x, middle):
+def _small(canvas, matrix, x, middle, largest):
     """A matrix as shaded cells alone, around a middle line, with its name below."""
     height = len(matrix.values) * SIZE
     for (i, j), value in np.ndenumerate(matrix.values):
-        canvas.shade(x + j * SIZE, middle - height / 2 + i * SIZE, SIZE, SIZE, value, matrix.largest, matrix.role)
+        canvas.shade(x + j * SIZE, middle - height / 2 + i * SIZE, SIZE, SIZE, value, largest, matrix.role)
     canvas.name(x, middle + height / 2 + 14, matrix.name, matrix.role, size=16)

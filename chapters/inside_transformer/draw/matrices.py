@@ -8,7 +8,7 @@ from .canvas import Canvas, number
 from .figure import ROLES
 
 GAP = 26
-BELOW = 40  # room for a name under a matrix
+BELOW = 48  # room for a name under a matrix
 ROLE_OF = {"X": "X", "Q": "Q", "K": "K", "V": "V", "S": "A", "A": "A", "W": "W"}
 
 
@@ -17,7 +17,7 @@ class Matrix:
     """An array to draw: its numbers, its name, what it is with its shape, and the names of its rows and columns.
 
     values: (rows, columns). role: the colour it wears, by default that of the first letter of its name.
-    digits: decimals printed. lit: (row, column) pairs that stand out. sums: the axes to print sums for.
+    values may hold -inf, for masked scores. digits: decimals printed; None leaves the numbers out. lit: (row, column) pairs that stand out. sums: the axes to print sums for.
     corner: what a row does and what is done to a column, written at their names.
     """
     values: np.ndarray
@@ -32,7 +32,7 @@ class Matrix:
     corner: tuple = ()
 
     def __post_init__(self):
-        self.values = some(self.name, self.values, axes=2)
+        self.values = some(self.name, self.values, axes=2, masked=True)
         height, width = self.values.shape
         for what, names, size in (("rows", self.rows, height), ("cols", self.cols, width)):
             if names is not None and len(names) != size:
@@ -43,8 +43,9 @@ class Matrix:
         for place in self.lit:
             if place not in list(np.ndindex(height, width)):
                 raise ValueError(f"lit of {self.name} points at {place}, which is no cell of shape {self.values.shape}")
-        self.cell = max([46 if self.digits > 1 else 36] + [text_width(col, 13) for col in self.cols or ()])
-        self.largest = np.abs(self.values).max()
+        least = {None: 20, 0: 36, 1: 36}.get(self.digits, 46)
+        self.cell = max([least] + [text_width(col, 13) for col in self.cols or ()])
+        self.largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0)
         self.left = max((text_width(row) for row in self.rows or ()), default=0) + 10
         self.top = (24 if self.cols or 1 in self.sums else 0) + (22 if self.corner else 0)
         self.right = 62 if 1 in self.sums else 0
@@ -58,7 +59,7 @@ class Matrix:
     def height(self):
         return self.values.shape[0] * 46
 
-    def draw(self, canvas, x, y, classes="", numbers=True):
+    def draw(self, canvas, x, y, classes="", numbers=True, below=None):
         """Cells with numbers, row names at the left, column names above, the name of the array below."""
         for (i, j), value in np.ndenumerate(self.values):
             canvas.shade(x + j * self.cell, y + i * 46, self.cell, 46, value, self.largest, self.role)
@@ -79,7 +80,7 @@ class Matrix:
         if self.corner:
             canvas.text(x - 9, y - 12, self.corner[0] + " ↓", size=13, align="end")
             canvas.text(x, y - 36, self.corner[1] + " →", size=13, align="start")
-        canvas.name(x, y + self.height + self.below - 18, self.name, self.role, self.note)
+        canvas.name(x, y + self.height + (below or self.below) - 26, self.name, self.role, self.note)
 
     def hit(self, canvas, x, y, i, j, say):
         """The box that can be pointed at, with the number on top of it."""
@@ -87,7 +88,12 @@ class Matrix:
                    tabindex="0", role="img", aria_label=say)
         self._number(canvas, x, y, i, j)
 
+    def number(self, i, j):
+        return number(self.values[i, j], 2 if self.digits is None else self.digits)
+
     def _number(self, canvas, x, y, i, j, classes=""):
+        if self.digits is None:
+            return
         on = "on" if (i, j) in self.lit else ""
         canvas.number(x + (j + 0.5) * self.cell, y + (i + 0.5) * 46, self.values[i, j], self.digits,
                       f"{classes} r{i} c{j} {on}")
@@ -97,16 +103,28 @@ class Matrix:
         col = self.cols[j] if self.cols else f"column {j + 1}"
         return f"{row}, {col}"
 
+    def lit_in_words(self, rows):
+        """What is lit: a whole row by its name and numbers, else cell by cell."""
+        i, width = self.lit[0][0], self.values.shape[1]
+        if set(self.lit) == {(i, j) for j in range(width)}:
+            name = (self.rows or rows or {}) and (self.rows or rows)[i]
+            return f"the row of {name or i + 1}: " + " ".join(self.number(i, j) for j in range(width))
+        return ", ".join(f"{self.place(i, j)}: {self.number(i, j)}" for i, j in self.lit)
+
+    def sums_in_words(self, axis):
+        return " ".join(number(total, self.digits) for total in self.values.sum(axis))
+
     def as_text(self):
         lines = [" ".join(filter(None, (self.name, self.note))).strip()]
         rows = self.rows or [""] * len(self.values)
         side = max(map(len, rows))
-        cells = [[number(value, self.digits) for value in row] for row in self.values]
+        cells = [[self.number(i, j) for j in range(self.values.shape[1])] for i in range(len(rows))]
         cols = self.cols or [""] * len(cells[0])
         wide = max(len(text) for row in [*cells, cols] for text in row)
         if self.cols:
             lines.append("  ".join([" " * side, *(col.rjust(wide) for col in cols)]))
         lines += ["  ".join([name.rjust(side), *(text.rjust(wide) for text in row)]) for name, row in zip(rows, cells)]
+        lines += [f"sums of {'rows' if axis else 'columns'}  {self.sums_in_words(axis)}" for axis in self.sums]
         return "\n".join(line.rstrip() for line in lines)
 
 
@@ -169,34 +187,42 @@ def check_product(left, right, result):
 
 
 def matrices(*items, label, caption, link="rows"):
-    """Matrices side by side, with signs such as "→" between them.
+    """Matrices side by side, with signs such as "→" between them. "\n" starts a new line.
 
     link: what pointing at a cell lights: "rows" or "cols", the same row or column of every matrix; "mirror", the cell
     across the diagonal.
     """
     if link not in ("rows", "cols", "mirror"):
         raise ValueError(f"link must be 'rows', 'cols' or 'mirror', got {link!r}")
-    drawn = [item for item in items if isinstance(item, Matrix)]
-    if not drawn or not all(isinstance(item, (Matrix, str)) for item in items):
-        raise ValueError(f"items needs a Matrix, and signs between, got {[type(item).__name__ for item in items]}")
-    top = 4 + max(m.top for m in drawn)
-    height = max(m.height + m.below for m in drawn)
-    canvas = Canvas(sum(_across(item) for item in items) + 8, top + height + 4)
-    x = 4
+    lines = [[]]
     for item in items:
-        if not isinstance(item, Matrix):
-            canvas.text(x + _across(item) / 2, top + drawn[0].height / 2, item, size=20)
-        else:
-            _draw_linked(canvas, item, x + item.left, top, link)
-        x += _across(item)
+        lines.append([]) if isinstance(item, str) and item == "\n" else lines[-1].append(item)
+    on_line = [[item for item in line if isinstance(item, Matrix)] for line in lines]
+    if not all(on_line) or not all(isinstance(item, (Matrix, str)) for item in items):
+        raise ValueError("items needs a Matrix on each line, and signs between, "
+                         f"got {[type(item).__name__ for item in items]}")
+    drawn = sum(on_line, [])
+    tall = [(max(m.top for m in line), max(m.height + m.below for m in line)) for line in on_line]
+    canvas = Canvas(max(sum(map(_across, line)) for line in lines) + 8, sum(map(sum, tall)) + 12 * len(lines))
+    y = 4
+    for line, (top, height) in zip(lines, tall):
+        x = 4
+        for item in line:
+            if isinstance(item, Matrix):
+                _draw_linked(canvas, item, x + item.left, y + top, link, height - item.height)
+            else:
+                canvas.text(x + _across(item) / 2, y + top + (height - BELOW) / 2, item, size=20)
+            x += _across(item)
+        y += top + height + 12
     alt = ", ".join(f"{m.name}, shape {m.values.shape}" for m in drawn) + "."
-    alt += "".join(f" Lit in {m.name} is {m.place(i, j)}: {number(m.values[i, j], m.digits)}."
-                   for m in drawn for i, j in m.lit)
+    alt += "".join(f" In {m.name} stands out {m.lit_in_words(drawn[0].rows)}." for m in drawn if m.lit)
+    alt += "".join(f" The sums of {m.name} along axis {axis} are {m.sums_in_words(axis)}."
+                   for m in drawn for axis in m.sums)
     return canvas.figure(label, caption, alt, "\n".join(m.as_text() for m in drawn), link, _links(drawn, link))
 
 
-def _draw_linked(canvas, matrix, x, y, link):
-    matrix.draw(canvas, x, y, numbers=False)
+def _draw_linked(canvas, matrix, x, y, link, below):
+    matrix.draw(canvas, x, y, numbers=False, below=below)
     height, width = matrix.values.shape
     if link == "rows":
         frames = [(0, i, width, 1, f"r{i}") for i in range(height)]
@@ -209,8 +235,7 @@ def _draw_linked(canvas, matrix, x, y, link):
                          if j <= cell[1] < j + across and i <= cell[0] < i + down) else ""
         canvas.frame(x + j * matrix.cell, y + i * 46, across * matrix.cell, down * 46, matrix.role, f"{place} {on}")
     for i, j in np.ndindex(height, width):
-        matrix.hit(canvas, x, y, i, j, f"{matrix.name}: {matrix.place(i, j)}: "
-                                       f"{number(matrix.values[i, j], matrix.digits)}")
+        matrix.hit(canvas, x, y, i, j, f"{matrix.name}: {matrix.place(i, j)}: {matrix.number(i, j)}")
 
 
 def _links(drawn, link):

@@ -32,7 +32,7 @@ def chain(vectors, weights, names, label, caption):
         plane.arrow(start, end, "X")
         plane.beside(start, end, f"{number(weight)} × {name}")
     plane.arrow((0, 0), ends[-1], "output")
-    plane.name(ends[-1], _pair(ends[-1]))
+    plane.name(ends[-1], f"sum {_pair(ends[-1])}")
     text = [f"{number(weight)} × {name} = {_pair(vector)}" for weight, name, vector in zip(weights, names, scaled)]
     text.append(f"sum {_pair(ends[-1])}")
     alt = f"Arrows laid end to end: {', '.join(text[:-1])}. They end at {_pair(ends[-1])}, the tip of one arrow more."
@@ -55,13 +55,14 @@ class _Plane:
 
     def __init__(self, points):
         low, high = np.minimum(points.min(0), 0), np.maximum(points.max(0), 0)
+        step = 0.5 if (high - low).max() > 1 else 0.25
+        low, high = np.floor(low / step) * step, np.ceil(high / step) * step  # whole squares
         self.scale = min((room / span for room, span in zip((WIDTH - 140, 330), high - low) if span), default=1)
         height = (high - low)[1] * self.scale + 72
-        self.origin = np.array([40 - low[0] * self.scale, height - 36 + low[1] * self.scale])
+        self.origin = np.array([48 - low[0] * self.scale, height - 36 + low[1] * self.scale])
         self.canvas = Canvas(WIDTH, height)
-        step = 0.5 if (high - low).max() > 1 else 0.25
         for axis in (0, 1):
-            for k in range(int(np.floor(low[axis] / step)), int(np.ceil(high[axis] / step)) + 1):
+            for k in range(round(low[axis] / step), round(high[axis] / step) + 1):
                 self._rule(axis, k * step, low, high)
 
     def _rule(self, axis, value, low, high):
@@ -69,11 +70,9 @@ class _Plane:
         start, end = np.array([low, high])
         start[axis] = end[axis] = value
         start, end = self.at(start), self.at(end)
-        if start.min() < 0 or end[0] > WIDTH or end[1] < 0:
-            return
         self.canvas.line([start, end], line=1.0, stroke_opacity=".45" if value == 0 else ".15")
         where = start + ((0, 16) if axis == 0 else (-6, 0))
-        self.canvas.text(*where, number(value), size=12, align="middle" if axis == 0 else "end")
+        self.canvas.text(*where, number(value), size=14, align="middle" if axis == 0 else "end")
 
     def at(self, point):
         """A point of the plane as a point of the canvas, whose y points down."""

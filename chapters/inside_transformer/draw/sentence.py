@@ -20,24 +20,21 @@ def flow(X, weights, output, tokens, asks, features, label, caption):
     X: (T, D). weights: (T,). output: (D,).
     """
     weights, output = finite("weights", weights, axes=1), finite("output", output, axes=1)
-    X, canvas, x, step = _columns(X, tokens, features, below=330)
+    X, canvas, x, step = _columns(X, tokens, features, below=342)
     if weights.shape != X.shape[:1] or output.shape != X.shape[1:]:
         raise ValueError(f"weights needs shape (T,) and output (D,): X {X.shape}, weights {weights.shape}, "
                          f"output {output.shape}")
     if not isinstance(asks, (int, np.integer)) or not 0 <= asks < len(X):
         raise ValueError(f"asks={asks} is not a row of X, shape {X.shape}")
     D = X.shape[1]
-    start, end = 34 + D * 46, 34 + D * 46 + 122
+    start, end = 58 + D * 46, 58 + D * 46 + 110
     goal = x + asks * step + 23
     canvas.frame(x + asks * step, 30, 46, D * 46, "X", "on")
     for i, weight in enumerate(weights):
         begin = x + i * step + 23
         canvas.arrow((begin, start), (goal + (begin - goal) * 0.12, end), ROLES["A"], line=1 + 14 * weight,
                      head=12 + 26 * weight)
-        share = 0.3
-        middle = begin + (goal + (begin - goal) * 0.12 - begin) * share
-        canvas.text(middle + (26 if i >= asks else -26), start + (end - start) * share, number(weight), size=15,
-                    class_="num")
+        canvas.number(begin, start - 12, weight)
     for j, value in enumerate(output):
         canvas.cell(goal - 23, end + 8 + j * 46, 46, 46, value, np.abs(output).max(), "output")
         canvas.text(goal - 32, end + 31 + j * 46, features[j], size=13, align="end")
@@ -56,7 +53,8 @@ def arcs(tokens, links, label, caption):
         places = [place for place in (start, end) if isinstance(place, (int, np.integer)) and 0 <= place < len(tokens)]
         if len(set(places)) < 2:
             raise ValueError(f"links holds {(start, end)}: two different places among {len(tokens)} tokens are needed")
-    step, y = 96, 132
+    step = 96
+    y = 52 + 0.27 * step * max(abs(start - end) for start, end, _ in links)
     canvas = Canvas(step * len(tokens) + 8, y + 28)
     place = [4 + step * (i + 0.5) for i in range(len(tokens))]
     for start, end, what in links:
@@ -68,6 +66,35 @@ def arcs(tokens, links, label, caption):
         canvas.text(x, y, token, size=19)
     said = [f"{tokens[start]} → {tokens[end]}: {what}" for start, end, what in links]
     alt = f"The words {' '.join(tokens)}, with arrows over them: {'; '.join(said)}."
+    return canvas.figure(label, caption, alt, "\n".join(said))
+
+
+def heads(tokens, weights, least, label, caption):
+    """Each head as arcs over the sentence, from the token that asks to the one it looks at, as wide as the weight.
+
+    Above the words an arc looks ahead, below them it looks back. weights: (H, T, T). Weights under `least` are left out.
+    """
+    weights = finite("weights", weights, axes=3)
+    if weights.shape[1:] != (len(tokens), len(tokens)):
+        raise ValueError(f"weights needs shape (H, T, T) for {len(tokens)} tokens, got {weights.shape}")
+    step, tall = 104, 300
+    canvas = Canvas(step * len(tokens) + 8, tall * len(weights))
+    said = []
+    for head, A in enumerate(weights):
+        y = tall * (head + 0.5)
+        canvas.text(4, y - tall / 2 + 18, f"head {head + 1}", align="start", size=15)
+        for token, i in zip(tokens, range(len(tokens))):
+            canvas.text(4 + step * (i + 0.5), y, token, size=19)
+        for i, j in np.argwhere((A >= least) & ~np.eye(len(A), dtype=bool)):
+            side = np.sign(j - i)
+            start, end = (np.array([4 + step * (k + 0.5) + shift * side, y - 15 * side])
+                          for k, shift in ((i, 8), (j, -8)))
+            canvas.arrow(tuple(start), tuple(end), ROLES["A"], line=1 + 8 * A[i, j], bend=-0.42, head=10 + 16 * A[i, j])
+            # Long arcs rise over the outer ends of short ones, so the number of a short one sits towards the middle.
+            shift = 16 * np.sign(len(A) - 1 - i - j) if abs(j - i) == 1 else 0
+            canvas.number((start + end)[0] / 2 + shift, y - side * (27 + 0.21 * abs(j - i) * step), A[i, j])
+            said.append(f"head {head + 1}: {tokens[i]} → {tokens[j]} {number(A[i, j])}")
+    alt = f"Arcs over {' '.join(tokens)}, from the token that asks: {'; '.join(said)}."
     return canvas.figure(label, caption, alt, "\n".join(said))
 
 

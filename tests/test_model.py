@@ -1,0 +1,249 @@
+"""`model`: equal to PyTorch's own modules with the same weights, the values of the essay, properties, bad input."""
+import copy
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from inside_transformer import sentence
+from inside_transformer.attention import attention
+from inside_transformer.model import Block, MultiHeadAttention, SelfAttention, Transformer, load
+
+torch.set_num_threads(1)  # matrices this small are slower on several
+# All sizes differ, so that no axis can stand in for another, and D is no multiple of 4.
+B, T, D, H, D_head, V, C, N = 4, 6, 15, 3, 5, 11, 8, 2  # V words, a context of C tokens, N layers
+X5, P5 = torch.from_numpy(sentence.X), torch.from_numpy(sentence.P)  # the dog chased the ball
+WORDS = torch.from_numpy(np.random.default_rng(3).integers(V, size=(B, T)))
+LOOK = {False: None, True: torch.ones(T, T, dtype=torch.bool).tril()}  # causal or not; True means "may look"
+AVOID = {False: None, True: ~LOOK[True]}  # the modules of PyTorch read True the other way round, as "may not look"
+causals = pytest.mark.parametrize("causal", [False, True])
+dtypes = pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+
+
+def vectors(*shape, dtype=torch.float64, seed=99):
+    return torch.from_numpy(np.random.default_rng(seed).normal(size=shape or (B, T, D))).to(dtype)
+
+
+def stir(module, dtype=torch.float64):
+    """The module with random numbers in every parameter, biases and LayerNorms too, so that each one counts."""
+    for place, parameter in enumerate(module.parameters()):
+        parameter.data = 0.4 * vectors(*parameter.shape, seed=place)
+    return module.to(dtype)
+
+
+def close(got, expected):
+    """Equal but for rounding, with the same shape and the same float type."""
+    rtol, atol = (1e-9, 1e-11) if expected.dtype == torch.float64 else (1e-4, 1e-5)
+    torch.testing.assert_close(got, expected, rtol=rtol, atol=atol)
+
+
+TAKE_X = [(stir(SelfAttention(D)), vectors(), False)] + [
+    (stir(module), vectors(), causal) for causal in (False, True) for module in (
+        MultiHeadAttention(D, H, causal), Block(D, H, "post", causal), Block(D, H, "pre", causal))]
+TAKE_TOKENS = [(stir(Transformer(V, D, H, N, C, norm, causal)), WORDS, causal)
+               for causal in (False, True) for norm in ("post", "pre")]
+every = pytest.mark.parametrize("module, inputs, causal", TAKE_X + TAKE_TOKENS)
+
+
+# Equal to PyTorch, with copied weights
+
+def in_proj(attn):
+    return torch.cat([attn.W_Q.weight, attn.W_K.weight, attn.W_V.weight])
+
+
+def copied(block, norm, dtype):
+    layer = nn.TransformerEncoderLayer(D, H, 4 * D, 0, "relu", batch_first=True, norm_first=norm == "pre", dtype=dtype)
+    named = {"norm1": block.norm1, "norm2": block.norm2, "linear1": block.mlp[0], "linear2": block.mlp[2]}
+    layer.load_state_dict({
+        "self_attn.in_proj_weight": in_proj(block.attn), "self_attn.in_proj_bias": torch.zeros(3 * D),
+        "self_attn.out_proj.weight": block.attn.W_O.weight, "self_attn.out_proj.bias": torch.zeros(D),
+    } | {f"{name}.{key}": value for name, part in named.items() for key, value in part.state_dict().items()})
+    return layer
+
+
+@dtypes
+@pytest.mark.parametrize("shape", [(T, D), (B, T, D), (2, B, T, D)])
+def test_self_attention_is_pytorchs(shape, dtype):
+    ours, X = stir(SelfAttention(D), dtype), vectors(*shape, dtype=dtype)
+    close(ours(X), F.scaled_dot_product_attention(*(X @ layer.weight.T for layer in (ours.W_Q, ours.W_K, ours.W_V))))
+
+
+@dtypes
+@causals
+def test_multi_head_attention_is_the_loop_over_heads_and_pytorchs(causal, dtype):
+    ours, X = stir(MultiHeadAttention(D, H, causal=causal), dtype), vectors(dtype=dtype)
+    output, weights = ours(X), ours.weights(X)
+    W_Q, W_K, W_V, W_O = (layer.weight.detach().numpy().T for layer in (ours.W_Q, ours.W_K, ours.W_V, ours.W_O))
+    loop = [attention(*(X.numpy() @ W[:, h * D_head:(h + 1) * D_head] for W in (W_Q, W_K, W_V)),
+                      None if LOOK[causal] is None else LOOK[causal].numpy()) for h in range(H)]
+    close(output, torch.from_numpy(np.concatenate([head for head, _ in loop], axis=-1) @ W_O))
+    close(weights, torch.from_numpy(np.stack([A for _, A in loop], axis=1)))
+    split = (layer(X).view(B, T, H, D_head).transpose(1, 2) for layer in (ours.W_Q, ours.W_K, ours.W_V))
+    heads = F.scaled_dot_product_attention(*split, attn_mask=LOOK[causal])
+    close(output, ours.W_O(heads.transpose(1, 2).flatten(2)))
+    theirs = nn.MultiheadAttention(D, H, bias=False, batch_first=True, dtype=dtype)
+    theirs.load_state_dict({"in_proj_weight": in_proj(ours), "out_proj.weight": ours.W_O.weight})
+    for got, expected in zip((output, weights), theirs(X, X, X, attn_mask=AVOID[causal], average_attn_weights=False)):
+        close(got, expected)
+
+
+@dtypes
+@causals
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_block_and_transformer_are_pytorchs(norm, causal, dtype):
+    block, X = stir(Block(D, H, norm=norm, causal=causal), dtype), vectors(dtype=dtype)
+    close(block(X), copied(block, norm, dtype)(X, AVOID[causal]))
+    ours = stir(Transformer(V, D, H, N, C, norm=norm, causal=causal), dtype)
+    last = nn.LayerNorm(D, dtype=dtype) if norm == "pre" else None
+    if last:
+        last.load_state_dict(ours.norm.state_dict())
+    encoder = nn.TransformerEncoder(copied(block, norm, dtype), N, last, enable_nested_tensor=False)
+    encoder.layers = nn.ModuleList(copied(ours.blocks[n], norm, dtype) for n in range(N))
+    X = F.embedding(WORDS, ours.token.weight) + ours.position.weight[:T]
+    close(ours(WORDS), F.linear(encoder(X, AVOID[causal]), ours.final.weight, ours.final.bias))
+
+
+# The numbers of the essay
+
+def picked(module):
+    """The module with the hand-picked matrices."""
+    load(module.double(), **{name: getattr(sentence, name) for name, _ in module.named_children()})
+    return module
+
+
+def printed(tensor):
+    return tensor.detach().numpy().round(2).tolist()
+
+
+def test_the_sentence_through_one_head_two_and_a_mask():  # 6.5, 7.2, 7.4, 11.4, 11.5
+    output, _ = attention(*(sentence.X @ W for W in (sentence.W_Q, sentence.W_K, sentence.W_V)))
+    close(picked(SelfAttention(4))(X5), torch.from_numpy(output))
+    np.testing.assert_array_equal(picked(SelfAttention(4)).W_Q.weight.detach(), sentence.W_Q.T)
+    ours = picked(MultiHeadAttention(4, 2))
+    first, second = np.array(printed(ours.weights(X5[None])[0]))
+    assert first[[2, 2, 1, 4], [1, 4, 2, 2]].tolist() == [0.37, 0.37, 0.42, 0.34]
+    assert (second[[1, 4]][:, [0, 3]] == 0.33).all() and (second[[0, 3]][:, [1, 4]] == 0.33).all()
+    assert printed(ours(X5[None]))[0][2] == [0.83, 0.24, 0.57, 0.34]
+    refuses(lambda: load(ours, W_O=sentence.X), "W_O ", "(4, 4)", "(5, 4)")
+    nn.init.eye_(ours.W_O.weight)
+    assert printed(ours(X5[None]))[0][2] == [0.73, 0.09, 0.20, 0.30]
+    free, A = (picked(MultiHeadAttention(4, 1, causal=causal)).weights(X5[None])[0, 0] for causal in (False, True))
+    assert printed(A)[2] == [0.21, 0.58, 0.21, 0, 0] and printed(A)[0] == [1, 0, 0, 0, 0]
+    close(A[4], free[4])
+
+
+def test_layers():  # 7.14, 9.3
+    assert [sum(W.numel() for W in MultiHeadAttention(4, heads).parameters()) for heads in (1, 2, 4)] == [4 * 4 * 4] * 3
+    for layer in (*SelfAttention(D).children(), *MultiHeadAttention(D, H).children()):
+        assert type(layer) is nn.Linear and layer.bias is None and layer.weight.shape == (D, D)
+    block, X = Block(4, 2).double(), Block(D, H).double()(vectors())  # the order "post" ends with its LayerNorm
+    assert printed(block.norm1(X5[4])) == printed(block.norm2(X5[4])) == [1.73, -0.58, -0.58, -0.58]
+    assert X.mean(-1).abs().max() < 1e-9 and (X.var(-1, correction=0) - 1).abs().max() < 1e-3
+
+
+@pytest.mark.parametrize("ours", [picked(SelfAttention(4)), picked(MultiHeadAttention(4, 2))])
+def test_order_does_not_matter_until_there_are_positions(ours):  # 8.1, 8.2, 8.5
+    swapped = X5[[0, 4, 2, 3, 1]]  # the ball chased the dog
+    bare, bare_swapped, placed, placed_swapped = ours(torch.stack([X5, swapped, X5 + P5, swapped + P5]))
+    close(bare[[1, 0]], torch.stack([bare_swapped[4], bare[3]]))
+    assert not torch.allclose(placed[1], placed_swapped[4]) and not torch.allclose(placed[0], placed[3])
+
+
+# Properties
+
+@every
+def test_order_batch_and_layout(module, inputs, causal):
+    output, order, placed = module(inputs), [3, 0, 5, 1, 4, 2], isinstance(module, Transformer)
+    close(torch.cat([module(inputs[[b]]) for b in range(B)]), output)
+    close(module(inputs.transpose(0, 1).contiguous().transpose(0, 1)), output)  # not contiguous, in two ways
+    close(module(torch.stack([inputs[:1]] * 2, dim=-1)[..., 0].expand_as(inputs)), output[:1].expand_as(output))
+    assert torch.allclose(module(inputs[:, order]), output[:, order]) == (not causal and not placed)
+    if placed and not causal:  # positions are all that tells the order
+        module = copy.deepcopy(module)
+        nn.init.zeros_(module.position.weight)
+        close(module(inputs[:, order]), module(inputs)[:, order])
+
+
+@every
+def test_rows_sum_to_1_and_who_moves_when_one_token_is_nudged(module, inputs, causal):
+    if isinstance(module, MultiHeadAttention):
+        close(module.weights(50 * inputs).sum(-1), torch.ones(B, H, T).double())  # with large scores
+    for place in range(T):
+        nudged = inputs.clone()
+        nudged[:, place] = (inputs[:, place] + 1) % V if isinstance(module, Transformer) else vectors(B, D, seed=4)
+        moved = (module(nudged) != module(inputs)).any(-1)
+        assert moved.tolist() == [[not causal or later >= place for later in range(T)]] * B
+
+
+@every
+def test_learning_saving_and_low_precision(module, inputs, causal):
+    """Every parameter learns, the input stays, nothing is random, the state can be kept, bfloat16 is enough."""
+    original, module, state = inputs.clone(), copy.deepcopy(module), copy.deepcopy(module.state_dict())
+    output = module.train()(inputs)
+    (output * vectors(*output.shape)).sum().backward()
+    for name, parameter in module.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().max() > 1e-6, f"{name} does not learn"
+    assert torch.equal(module.eval()(inputs), output) and torch.equal(inputs, original)
+    for parameter in module.parameters():
+        nn.init.zeros_(parameter)
+    module.load_state_dict(state)
+    assert torch.equal(module(inputs), output)
+    with torch.autocast("cpu", torch.bfloat16):
+        narrow = module.float()(inputs.bfloat16() if inputs.is_floating_point() else inputs)
+    assert narrow.isfinite().all() and (narrow - output).abs().max() < 0.1 * output.abs().max()
+
+
+def test_seed_defaults_and_limits():
+    first, again, other = (torch.manual_seed(seed) and Transformer(V, D, H, N, C) for seed in (0, 0, 1))
+    assert torch.equal(first(WORDS), again(WORDS)) and not torch.equal(first(WORDS), other(WORDS))
+    assert len(set(first.blocks)) == N  # layers of their own, not one block N times
+    close(stir(first)(WORDS), stir(Transformer(V, D, H, N, C, norm="post", causal=False))(WORDS))
+    close(stir(MultiHeadAttention(D, H))(vectors()), stir(MultiHeadAttention(D, H, causal=False))(vectors()))
+    close(stir(Block(D, H))(vectors()), stir(Block(D, H, norm="post", causal=False))(vectors()))
+    ours, tokens = TAKE_TOKENS[-1][0], torch.arange(V - C, V)[None]
+    close(ours(tokens.int()), ours(tokens))  # C tokens, with the last word
+    close(ours(torch.tensor([[0]])), ours(torch.tensor([[0, 5]]))[:, :1])  # one token, the first word
+    for module, X, _ in TAKE_X:  # NaN is not looked for: it comes out, in its own sequence
+        output = module(torch.where(torch.arange(B * T * D).view(B, T, D) == (T + 2) * D, torch.nan, X))
+        assert output[1, 2].isnan().all() and output[[0, 2, 3]].isfinite().all(), module
+
+
+# Bad input: a ValueError that names the argument and, where there is one, the shape
+
+@pytest.mark.parametrize("build, names", [(SelfAttention, "D"), (MultiHeadAttention, "D H causal"), (
+    Block, "D H norm causal"), (Transformer, "vocab_size D H n_layers context_length norm causal")])
+def test_modules_refuse_an_argument(build, names):
+    good = {name: {"H": H, "norm": "pre", "causal": False}.get(name, D) for name in names.split()}
+    bad = {"norm": ["Post", "", None, True], "causal": ["pre", None, 1]}
+    for name in good:
+        for value in bad.get(name, [0, -3, 3.0, True, None, "3", torch.nan]):
+            refuses(lambda: build(**good | {name: value}), f"{name} ", repr(value))
+    for heads in (4, 2 * D) if "H" in good else ():
+        refuses(lambda: build(**good | {"H": heads}), f"H={heads}", f"D={D}")
+    build(**{name: np.int64(value) if type(value) is int else value for name, value in good.items()})  # is welcome
+
+
+@pytest.mark.parametrize("bad, said", [
+    (torch.ones(()), "X |shape|()"), (torch.ones(D), "X |shape|(15,)"), (vectors(B, T, D + 1), "X |D=15|(4, 6, 16)"),
+    (vectors(B, T, 1), "X |D=15|(4, 6, 1)"), (vectors(B, D, T), "X |D=15|(4, 15, 6)"), (None, "X |NoneType"),
+    (vectors(T, D), "X |(B, T, D)|(6, 15)"), (vectors(1, B, T, D), "X |(B, T, D)|(1, 4, 6, 15)"),
+    (vectors(B, 0, D), "X |token|(4, 0, 15)"), (torch.ones(B, T, D).long(), "X |floating|int64|(4, 6, 15)"),
+    (vectors() > 0, "X |floating|bool|(4, 6, 15)"), (vectors() + 0j, "X |complex128|(4, 6, 15)"), ([[0.0]], "X |list"),
+    (vectors().float(), "X |float32|float64|(4, 6, 15)"), (vectors().numpy(), "X |ndarray"), ([[1]], "tokens |list"),
+    (WORDS - WORDS.max() + V, "tokens |11|0 to 10|(4, 6)"), (WORDS - WORDS.min() - 1, "tokens |-1|0 to 10|(4, 6)"),
+    (torch.ones(B, C + 1).long(), "tokens|context_length=8|(4, 9)"), (WORDS[:, :0], "tokens |(4, 0)"),
+    (WORDS[:0], "tokens |(0, 6)"), (WORDS[0], "tokens |(6,)"), (WORDS[None], "tokens |(1, 4, 6)"),
+    (WORDS.float(), "tokens |float32|(4, 6)"), (WORDS > 3, "tokens |bool|(4, 6)"), (WORDS.numpy(), "tokens |ndarray")])
+def test_modules_refuse_an_input(bad, said):
+    modules = TAKE_X if said[0] == "X" else TAKE_TOKENS
+    for module, _, _ in modules["(B, T, D)" in said:]:  # the first, SelfAttention, takes any leading axes
+        for call in (module, getattr(module, "weights", module)):
+            refuses(lambda: call(bad), *said.split("|"))
+
+
+def refuses(call, *parts):
+    with pytest.raises(ValueError) as error:
+        call()
+    assert [part for part in parts if part not in str(error.value)] == [], error.value
