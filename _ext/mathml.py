@@ -1,6 +1,7 @@
 """Typeset formulas as MathML while the page is built: no script, no font, nothing that moves when the page loads."""
 
 import re
+from xml.etree import ElementTree
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -12,6 +13,17 @@ logger = logging.getLogger(__name__)
 # latex2mathml passes on what it does not know instead of failing: \commands, stray & and $, and \\ outside a table.
 NOT_TYPESET = re.compile(r"\\|\$|&(?!#)|linebreak=")
 
+# How many parts these elements have; latex2mathml leaves out what the formula forgot.
+PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3}
+
+
+def complete(latex, mathml):
+    """Whether every brace is closed and every fraction, root and index has all its parts."""
+    bare = re.sub(r"\\.", "", latex)
+    return bare.count("{") == bare.count("}") and all(
+        len(element) == PARTS.get(element.tag.rpartition("}")[2], len(element))
+        for element in ElementTree.fromstring(mathml).iter())
+
 
 def to_mathml(node, display):
     latex = node.astext()
@@ -20,7 +32,7 @@ def to_mathml(node, display):
     except Exception as error:  # its errors share no other base class
         logger.warning("formula %r: %s", latex, type(error).__name__, location=node)
         return ""
-    if NOT_TYPESET.search(mathml):
+    if NOT_TYPESET.search(mathml) or not complete(latex, mathml):
         logger.warning("formula %r has a part that latex2mathml cannot typeset", latex, location=node)
     return mathml
 
