@@ -24,6 +24,8 @@ NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 ALLOWED = [
     "`axis=-1`", "`dim=-1`", "`dim=1`",  # arguments in code, not results
     "`transpose(-2, -1)`", "`K.transpose(-2, -1)`", "`transpose(1, 2)`",
+    "2017",       # the year of the paper
+    "`linear1`", "`linear2`",  # names in PyTorch
     "CC BY 4.0",  # the name of a license
     ":file: figures/05-04.svg",  # the name of a file
 ]
@@ -246,6 +248,6 @@ def template_faults(notebook, number):
         faults.append(f"figures are numbered {labels}")
     length = np.median([len(list(filter(str.strip, cell.source.splitlines()))) for cell in code_cells(notebook)
                         if "hide-input" not in cell.metadata.get("tags", ())])
-    if length > (3 if number <= 5 else 5):  # PyTorch needs a line or two more
+    if length > (3 if number <= 5 else 6):  # PyTorch needs a line or two more
         faults.append(f"the median code cell, figures aside, has {length} lines")
     return faults

@@ -172,6 +172,7 @@ def test_pointing_at_a_product_lights_its_row_and_its_column():
         assert texts(found) == left + right, f"cell {i, j} lights other numbers"
         # Its number and its sum follow the box: the style sheet lights them as its neighbours.
         number, total = drawn[n + 1], drawn[n + 2]
+        left, right = ([f"({text})" if "−" in text else text for text in side] for side in (left, right))
         assert [number.text] == list(count([LEFT[i] @ RIGHT[:, j]])) and total.get("class") == "sum"
         assert total.text == f"{number.text} = " + " + ".join(f"{a} × {b}" for a, b in zip(left, right))
         assert hit.get("aria-label") == f"row {i + 1}, column {j + 1}: {total.text}"

@@ -4,7 +4,7 @@ from .formula import formula
 from .matrices import Matrix, matrices, product
 from .plane import arrows, chain
 from .plots import angle, spread, waves
-from .sentence import arcs, columns, flow, heads, roles
+from .sentence import arcs, columns, flow, heads, hops, roles
 
-__all__ = ["Matrix", "angle", "arcs", "arrows", "block", "chain", "columns", "flow", "formula", "heads", "matrices",
-           "product", "roles", "spread", "waves"]
+__all__ = ["Matrix", "angle", "arcs", "arrows", "block", "chain", "columns", "flow", "formula", "heads", "hops",
+           "matrices", "product", "roles", "spread", "waves"]

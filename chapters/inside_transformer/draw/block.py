@@ -2,7 +2,7 @@
 from .canvas import Canvas
 from .figure import ROLES
 
-PARTS = {"attn": "attention", "norm1": "LayerNorm", "mlp": "two linear layers", "norm2": "LayerNorm", "+": "+"}
+PARTS = {"attn": "attention", "norm1": "LayerNorm", "mlp": "MLP", "norm2": "LayerNorm", "+": "+"}
 ORDERS = {
     "post": (("attn", "+", "norm1"), ("mlp", "+", "norm2")),
     "pre": (("norm1", "attn", "+"), ("norm2", "mlp", "+")),
@@ -38,8 +38,8 @@ def _half(canvas, x, y, parts):
             canvas.box(x - 15, top + 22, 30, 30, edge=ROLES["W"], line=1.5)
             canvas.text(x, top + 37, "+", size=22)
             start, end = y + 6, top + 37
-            canvas.line([(x, start), (x + 104, start), (x + 104, end), (x + 34, end)], ROLES["X"], line=3)
-            canvas.arrow((x + 40, end), (x + 17, end), ROLES["X"], line=3)
+            canvas.line([(x, start), (x + 104, start), (x + 104, end), (x + 36, end)], ROLES["X"], line=3)
+            canvas.arrow((x + 37, end), (x + 15, end), ROLES["X"], line=3, head=20)
         else:
             role = {"attn": "A", "mlp": "V"}.get(part, "X")
             canvas.box(x - 76, top + 22, 152, 34, ROLES[role], 0.3, (0, 0, 0, 0.3))

@@ -79,8 +79,7 @@ class Canvas:
         self.number(x + width / 2, y + height / 2, value, digits, classes)
 
     def number(self, x, y, value, digits=2, classes=""):
-        text = number(value, digits)
-        self.text(x, y, text, size=15 if len(text) < 5 else 14, class_=f"num {classes}")
+        self.text(x, y, number(value, digits), size=15, class_=f"num {classes}")
 
     def frame(self, x, y, width, height, role, lit):
         """A heavy frame that shows only while it is lit."""

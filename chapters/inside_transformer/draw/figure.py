@@ -33,7 +33,7 @@ svg:root{{color:#1c2128}}
 .it-svg:has(.hit{POINTED}) .num{{opacity:.85;font-weight:400}}
 .it-svg:has(.hit{POINTED}) :is(.frame,.sum){{opacity:0}}
 .it-svg .hit{POINTED}{{stroke:var(--role);stroke-width:3}}
-.it-svg .hit{POINTED}+.num,.it-svg .hit{POINTED}+.num+.sum{LIT}
+.it-svg .hit{POINTED}+.num,.it-svg .hit{POINTED}+.num+.sum,.it-svg .hit{POINTED}+.num+.sum+.sum{LIT}
 """
 
 

@@ -43,12 +43,14 @@ class Matrix:
         for place in self.lit:
             if place not in list(np.ndindex(height, width)):
                 raise ValueError(f"lit of {self.name} points at {place}, which is no cell of shape {self.values.shape}")
-        least = {None: 20, 0: 36, 1: 36}.get(self.digits, 46)
+        longest = max(len(self.number(i, j)) for i, j in np.ndindex(height, width))
+        least = 20 if self.digits is None else max(36, 10 * longest + 6)
         self.cell = max([least] + [text_width(col, 13) for col in self.cols or ()])
         self.largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0)
         self.left = max((text_width(row) for row in self.rows or ()), default=0) + 10
         self.top = (24 if self.cols or 1 in self.sums else 0) + (22 if self.corner else 0)
-        self.right = 62 if 1 in self.sums else 0
+        named = 0.5 * 21 * len(self.name) + 0.55 * 14 * len(self.note)  # the name may be wider than the cells
+        self.right = max(62 if 1 in self.sums else 0, named - self.width)
         self.below = BELOW + (30 if 0 in self.sums else 0)
 
     @property
@@ -147,7 +149,7 @@ def product(left, right, result, label, caption):
 
     x, y = 4 + left.left, 4 + right.top + right.height + BELOW + left.top
     across = x + left.width + GAP + max(right.left, right.cell - GAP)
-    canvas = Canvas(across + right.width + 4, y + left.height + BELOW + 26)
+    canvas = Canvas(across + right.width + right.right + 4, y + left.height + BELOW + 42)
     left.draw(canvas, x, y, "l")
     right.draw(canvas, across, 4 + right.top, "t")
     result.draw(canvas, across, y, numbers=False)
@@ -162,8 +164,9 @@ def product(left, right, result, label, caption):
     for i, j in np.ndindex(result.values.shape):
         sum_ = _sum(left, right, result, i, j)
         result.hit(canvas, across, y, i, j, f"{named.place(i, j)}: {sum_}")
-        canvas.text(x, y + left.height + BELOW + 12, sum_, align="start",
-                    class_="sum on" if (i, j) in result.lit else "sum")
+        for line, text in enumerate(_lines(sum_, canvas.width - x)):
+            canvas.text(x, y + left.height + BELOW + 8 + 20 * line, text, align="start",
+                        class_="sum on" if (i, j) in result.lit else "sum")
 
     alt = (f"The product of {left.name}, shape {left.values.shape}, and {right.name}, shape {right.values.shape}: "
            f"{result.name}, shape {result.values.shape}.")
@@ -190,10 +193,10 @@ def matrices(*items, label, caption, link="rows"):
     """Matrices side by side, with signs such as "→" between them. "\n" starts a new line.
 
     link: what pointing at a cell lights: "rows" or "cols", the same row or column of every matrix; "mirror", the cell
-    across the diagonal.
+    across the diagonal; "none", nothing else.
     """
-    if link not in ("rows", "cols", "mirror"):
-        raise ValueError(f"link must be 'rows', 'cols' or 'mirror', got {link!r}")
+    if link not in ("rows", "cols", "mirror", "none"):
+        raise ValueError(f"link must be 'rows', 'cols', 'mirror' or 'none', got {link!r}")
     lines = [[]]
     for item in items:
         lines.append([]) if isinstance(item, str) and item == "\n" else lines[-1].append(item)
@@ -209,7 +212,9 @@ def matrices(*items, label, caption, link="rows"):
         x = 4
         for item in line:
             if isinstance(item, Matrix):
-                _draw_linked(canvas, item, x + item.left, y + top, link, height - item.height)
+                # Where sums stand under one of them, all names stand on one line.
+                below = height - item.height if any(m.sums for m in drawn) else item.below
+                _draw_linked(canvas, item, x + item.left, y + top, link, below)
             else:
                 canvas.text(x + _across(item) / 2, y + top + (height - BELOW) / 2, item, size=20)
             x += _across(item)
@@ -245,7 +250,7 @@ def _links(drawn, link):
         return [(f".r{i}", f".r{i}") for i in range(height)]
     if link == "cols":
         return [(f".c{j}", f".c{j}") for j in range(width)]
-    return [(f".r{i}.c{j}", f".r{j}.c{i}") for i, j in np.ndindex(height, width)]
+    return [(f".r{i}.c{j}", f".r{j}.c{i}") for i, j in np.ndindex(height, width)] if link == "mirror" else []
 
 
 def _across(item):
@@ -262,7 +267,23 @@ def _sum(left, right, result, i, j):
         return f"{value}: every product is 0"
     # The rounded factors need not give the rounded sum.
     again = sum(_value(a) * _value(b) for a, b in terms)
-    return f"{value} {'=' if number(again, result.digits) == value else '≈'} " + " + ".join(f"{a} × {b}" for a, b in terms)
+    return f"{value} {'=' if number(again, result.digits) == value else '≈'} " + " + ".join(f"{_factor(a)} × {_factor(b)}" for a, b in terms)
+
+
+def _factor(text):
+    return f"({text})" if text.startswith("−") else text
+
+
+def _lines(text, width):
+    """A sum on as many lines as it needs."""
+    lines = [""]
+    for term in text.split(" + "):
+        longer = f"{lines[-1]} + {term}" if lines[-1] else term
+        if lines[-1] and text_width(longer) > width:
+            lines += [f"+ {term}"]
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _value(text):

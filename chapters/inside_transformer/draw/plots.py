@@ -44,7 +44,7 @@ def waves(P, label, caption):
         axes.axhline(-j, color="black", linewidth=0.5, alpha=0.4)
         axes.plot(range(T), -j + 0.42 * P[:, j] / max(np.abs(P).max(), 1), color=ROLES["X"], linewidth=2.5, marker=None)
     axes.grid(axis="y", visible=False)
-    axes.set(yticks=-np.arange(D), yticklabels=[f"feature {j + 1}" for j in range(D)], xlim=(0, T - 1),
+    axes.set(yticks=-np.arange(D), yticklabels=[f"feature {j}" for j in range(D)], xlim=(0, T - 1),
              ylim=(-D + 0.45, 0.55))
     rows = [f"position {t}" for t in range(min(T, 6))]
     alt = f"The {D} features of {T} position vectors as waves, fast ones above and slow ones below."
@@ -67,7 +67,7 @@ def spread(scores, weights, scaled_weights, label, caption):
     if not sizes:
         raise ValueError("scores holds no d_k to draw")
     canvas = Canvas(560, 62 + 116 * len(sizes))
-    for x, title in ((84, "scores q · k"), (272, "weights, mean row"), (424, "divided by √d_k first")):
+    for x, title in ((84, "scores q · k"), (272, "weights, sorted"), (424, "divided by √d_k first")):
         canvas.text(x, 14, title, align="start")
     limit = max(np.abs(values).max() for values in scores.values())
     bins = np.linspace(-limit, limit, 41)

@@ -3,8 +3,10 @@ import numpy as np
 
 from .._input import finite, some
 from .canvas import Canvas, number
-from .figure import ROLES
+from .figure import INK, ROLES
 from .matrices import Matrix, text_width
+
+STEP = 104  # from word to word
 
 
 def columns(X, tokens, features, label, caption):
@@ -48,24 +50,18 @@ def flow(X, weights, output, tokens, asks, features, label, caption):
 
 
 def arcs(tokens, links, label, caption):
-    """Arrows over a sentence. links: (from, to, what it says), places in `tokens`."""
+    """Arrows over and under a sentence: above the words they lead ahead, below them back.
+
+    links: (from, to, what it says), places in `tokens`.
+    """
     for start, end, _ in links:
         places = [place for place in (start, end) if isinstance(place, (int, np.integer)) and 0 <= place < len(tokens)]
         if len(set(places)) < 2:
             raise ValueError(f"links holds {(start, end)}: two different places among {len(tokens)} tokens are needed")
-    step = 96
-    y = 52 + 0.27 * step * max(abs(start - end) for start, end, _ in links)
-    canvas = Canvas(step * len(tokens) + 8, y + 28)
-    place = [4 + step * (i + 0.5) for i in range(len(tokens))]
-    for start, end, what in links:
-        far = abs(start - end) * step
-        canvas.arrow((place[start], y - 14), (place[end] + np.sign(start - end) * 12, y - 14), ROLES["A"],
-                     bend=np.sign(start - end) * 0.55)
-        canvas.text((place[start] + place[end]) / 2, y - 30 - 0.27 * far, what)
-    for token, x in zip(tokens, place):
-        canvas.text(x, y, token, size=19)
+    canvas = Canvas(STEP * len(tokens) + 8, _height(links))
+    _sentence(canvas, tokens, _above(links), [(start, end, what, 2) for start, end, what in links])
     said = [f"{tokens[start]} → {tokens[end]}: {what}" for start, end, what in links]
-    alt = f"The words {' '.join(tokens)}, with arrows over them: {'; '.join(said)}."
+    alt = f"The words {' '.join(tokens)}, with arrows between them: {'; '.join(said)}."
     return canvas.figure(label, caption, alt, "\n".join(said))
 
 
@@ -77,25 +73,46 @@ def heads(tokens, weights, least, label, caption):
     weights = finite("weights", weights, axes=3)
     if weights.shape[1:] != (len(tokens), len(tokens)):
         raise ValueError(f"weights needs shape (H, T, T) for {len(tokens)} tokens, got {weights.shape}")
-    step, tall = 104, 300
-    canvas = Canvas(step * len(tokens) + 8, tall * len(weights))
-    said = []
-    for head, A in enumerate(weights):
-        y = tall * (head + 0.5)
-        canvas.text(4, y - tall / 2 + 18, f"head {head + 1}", align="start", size=15)
-        for token, i in zip(tokens, range(len(tokens))):
-            canvas.text(4 + step * (i + 0.5), y, token, size=19)
-        for i, j in np.argwhere((A >= least) & ~np.eye(len(A), dtype=bool)):
-            side = np.sign(j - i)
-            start, end = (np.array([4 + step * (k + 0.5) + shift * side, y - 15 * side])
-                          for k, shift in ((i, 8), (j, -8)))
-            canvas.arrow(tuple(start), tuple(end), ROLES["A"], line=1 + 8 * A[i, j], bend=-0.42, head=10 + 16 * A[i, j])
-            # Long arcs rise over the outer ends of short ones, so the number of a short one sits towards the middle.
-            shift = 16 * np.sign(len(A) - 1 - i - j) if abs(j - i) == 1 else 0
-            canvas.number((start + end)[0] / 2 + shift, y - side * (27 + 0.21 * abs(j - i) * step), A[i, j])
-            said.append(f"head {head + 1}: {tokens[i]} → {tokens[j]} {number(A[i, j])}")
+    places = [[(i, j) for i, j in np.argwhere((A >= least) & ~np.eye(len(A), dtype=bool)).tolist()] for A in weights]
+    canvas = Canvas(STEP * len(tokens) + 8, sum(_height(links) + 30 for links in places))
+    said, y = [], 0
+    for head, (A, links) in enumerate(zip(weights, places)):
+        canvas.text(4, y + 14, f"head {head + 1}", align="start", size=15)
+        _sentence(canvas, tokens, y + 24 + _above(links),
+                  [(i, j, number(A[i, j]), 1 + 8 * A[i, j]) for i, j in links])
+        said += [f"head {head + 1}: {tokens[i]} → {tokens[j]} {number(A[i, j])}" for i, j in links]
+        y += _height(links) + 30
     alt = f"Arcs over {' '.join(tokens)}, from the token that asks: {'; '.join(said)}."
     return canvas.figure(label, caption, alt, "\n".join(said))
+
+
+def hops(tokens, looks, path, label, caption):
+    """Tokens before, between and after blocks, with a line wherever one looks at another, and one path that stands out.
+
+    looks: one (T, T) array of weights a block. path: the place of the information before, between and after them.
+    """
+    looks = finite("looks", looks, axes=3)
+    blocks, T = looks.shape[:2]
+    if looks.shape != (blocks, len(tokens), len(tokens)) or len(path) != blocks + 1:
+        raise ValueError(f"looks needs shape (blocks, T, T) for {len(tokens)} tokens, and path one place more than "
+                         f"blocks: looks {looks.shape}, path {len(path)}")
+    canvas = Canvas(STEP * T + 66, 100 * blocks + 60)
+    spots = [[(66 + STEP * (i + 0.5), 24 + 100 * level) for i in range(T)] for level in range(blocks + 1)]
+    for level, A in enumerate(looks):
+        for i, j in np.argwhere((A > 0) | np.eye(T, dtype=bool)):
+            lit = (j, i) == (path[level], path[level + 1])
+            (x, y), (to_x, to_y) = spots[level][j], spots[level + 1][i]
+            canvas.arrow((x, y + 14), (to_x, to_y - 16), ROLES["A"] if lit else INK, line=4 if lit else 1,
+                         head=18 if lit else 8)
+        canvas.text(4, 74 + 100 * level, f"block {level + 1}", align="start")
+    for row in spots:
+        for token, spot in zip(tokens, row):
+            canvas.text(*spot, token, size=18)
+    said = " → ".join(tokens[place] for place in path)
+    rows = [f"block {level + 1}: {tokens[i]} looks at " + ", ".join(tokens[j] for j in np.nonzero(A[i] > 0)[0])
+            for level, A in enumerate(looks) for i in range(T)]
+    alt = f"{len(tokens)} tokens in {blocks + 1} rows, with {blocks} blocks between. The path that stands out is {said}."
+    return canvas.figure(label, caption, alt, "\n".join(rows))
 
 
 def roles(x, q, k, v, token, label, caption):
@@ -119,6 +136,29 @@ def roles(x, q, k, v, token, label, caption):
            "and its value, which is handed over.")
     text = "\n".join(Matrix(vector[None], name, digits=1).as_text() for name, vector in zip("xqkv", vectors))
     return canvas.figure(label, caption, alt, text)
+
+
+def _sentence(canvas, tokens, y, links):
+    """The words on a line at y, with arrows. links: (from, to, what it says, how wide)."""
+    for i, token in enumerate(tokens):
+        canvas.text(4 + STEP * (i + 0.5), y, token, size=19)
+    for i, j, what, wide in links:
+        side, far = np.sign(j - i), abs(j - i)
+        start, end = (4 + STEP * (i + 0.5) + 8 * side, y - 15 * side), (4 + STEP * (j + 0.5) - 8 * side, y - 15 * side)
+        canvas.arrow(start, end, ROLES["A"], line=wide, bend=-0.42, head=10 + 2 * wide)
+        # What a short arc says sits inside it, where no longer arc passes; if it does not fit there, above.
+        inside = far == 1 and text_width(what) < STEP / 2
+        canvas.text((start[0] + end[0]) / 2, y - side * (21 if inside else 28 + 0.21 * far * STEP), what, size=14,
+                    class_="num")
+
+
+def _above(links):
+    """How much room the arrows that lead ahead take."""
+    return 24 + max((20 + 0.21 * STEP * (end - start) for start, end, *_ in links if end > start), default=0)
+
+
+def _height(links):
+    return _above(links) + _above([(end, start) for start, end, *_ in links])
 
 
 def _columns(X, tokens, features, below):
