@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test run figures lab clean
+.PHONY: book test run figures numbers versions hooks lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -16,12 +16,21 @@ run: .venv/run.done  ## execute all chapters in place
 figures: .venv/run.done  ## export the figures that the chapters store
 	$(BIN)/python tools/figures.py
 
+numbers: .venv/run.done  ## write the page of every number in the chapters
+	PYTHONPATH=chapters:tests $(BIN)/python tools/every_number.py
+
+versions: .venv/test.done  ## the numbers on the oldest and the newest versions
+	$(BIN)/python tools/versions.py
+
+hooks: .venv/test.done  ## check what is quick to check before every commit
+	$(BIN)/pre-commit install
+
 lab: .venv/run.done  ## open the chapters in JupyterLab
 	$(BIN)/jupyter trust chapters/*.ipynb  # JupyterLab shows stored figures only in notebooks that it trusts
 	$(BIN)/jupyter lab chapters
 
 clean:
-	rm -rf _build .venv
+	rm -rf _build .venv .versions
 
 .venv/book.done: requirements-book.txt constraints.txt
 .venv/run.done: requirements.txt requirements-book.txt constraints.txt

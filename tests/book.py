@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import io
+import itertools
 import pathlib
 import re
 import sys
@@ -29,9 +30,8 @@ ALLOWED = [
     "CC BY 4.0",  # the name of a license
     ":file: figures/05-04.svg",  # the name of a file
 ]
-
-
-LINK = re.compile(r"\]\([\w./-]+\.(?:ipynb|md)\)")  # no title, and no bracket in a formula
+LINK = re.compile(r"\]\([\w./-]+\.(?:ipynb|md)\)")  # no title, and no bracket in a formula; the build checks the address
+NOT_COMPARED = re.compile("|".join([LINK.pattern, *map(re.escape, ALLOWED)]))
 # A sign that NUMBER does not read, or a unit that makes it another number.
 ODD = re.compile(r"(?<![\d\w])[–—]\s?\d|(?<=[$\[(,=])\s*[-−]\s+\d|\d\s?(?:\\?%|‰)|[-−]0(?:\.0+)?(?![\d.])")
 
@@ -129,7 +129,12 @@ def prose_faults(notebook, defined, number):
     A text cell lists its expressions in `metadata.numbers`, in the order of its numbers; an array stands for all of
     its entries. A value is rounded as the sentence rounds it.
     """
-    faults = []
+    return [f"cell {place}: {fault}" for place, cell, text in prose(notebook, number)
+            for fault in number_faults(text, cell.metadata.get("numbers", []), defined)]
+
+
+def prose(notebook, number):
+    """The place, the cell and the text of each text cell, the text without the numbers of the chapter and its figures."""
     labels = re.findall(r"<b>Figure ([\d.]+)\.</b>", "".join(figures(notebook)))
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
@@ -138,33 +143,42 @@ def prose_faults(notebook, defined, number):
                 text = text.replace(f"# {number}. ", "", 1)  # the title counts the chapter, as the name of its file does
             for label in labels:
                 text = re.sub(rf"Figure {re.escape(label)}(?![\d.]*\d)", "", text)
-            faults += [f"cell {place}: {fault}" for fault in
-                       number_faults(text, cell.metadata.get("numbers", []), defined)]
-    return faults
+            yield place, cell, text
 
 
 def number_faults(text, expressions, defined):
-    text = LINK.sub("]", text)  # addresses of links: the build checks them
-    for allowed in ALLOWED:
-        text = text.replace(allowed, "")
-    values = []
-    faults = [f"“{around(text, match)}”: a sign or a unit that is not compared" for match in ODD.finditer(text)]
-    faults += [f"{sign} is a number, but not in digits" for sign in text if sign.isnumeric() and not sign.isdecimal()]
-    for expression in expressions:
-        if typed(ast.parse(expression), defined):
-            faults.append(f"the expression {expression} computes nothing: it is only typed")
-        values += [(expression, value) for value in np.ravel(eval(expression, defined))]
-    found = list(NUMBER.finditer(text))
-    for match, (expression, value) in zip(found, values):
-        printed = match[0].replace("−", "-")
-        decimals = len(printed.partition(".")[2])
-        if not abs(round(float(value), decimals) - float(printed)) <= 1e-9 or (not decimals and value != round(value)):
-            faults.append(f"“{around(text, match)}” says {printed}, but {expression} gives {value:.6g}")
-    for match in found[len(values):]:
-        faults.append(f"“{around(text, match)}”: no expression for {match[0]}")
-    for expression, value in values[len(found):]:
-        faults.append(f"no number in the text for {expression}, which gives {value}")
+    bare = without_allowed(text)
+    faults = [f"the expression {expression} computes nothing: it is only typed"
+              for expression in expressions if typed(ast.parse(expression), defined)]
+    faults += [f"“{around(text, match)}”: a sign or a unit that is not compared" for match in ODD.finditer(bare)]
+    faults += [f"{sign} is a number, but not in digits" for sign in bare if sign.isnumeric() and not sign.isdecimal()]
+    for match, expression, value in computed_numbers(text, expressions, defined):
+        if match is None:
+            faults.append(f"no number in the text for {expression}, which gives {value}")
+        elif expression is None:
+            faults.append(f"“{around(text, match)}”: no expression for {match[0]}")
+        else:
+            printed, places = match[0].replace("−", "-"), decimals(match)
+            if not abs(round(float(value), places) - float(printed)) <= 1e-9 or (not places and value != round(value)):
+                faults.append(f"“{around(text, match)}” says {printed}, but {expression} gives {value:.6g}")
     return faults
+
+
+def computed_numbers(text, expressions, defined):
+    """Each number of a text, where it stands, with its expression and the value of that. What is missing is None."""
+    values = [(expression, value) for expression in expressions for value in np.ravel(eval(expression, defined))]
+    found = NUMBER.finditer(without_allowed(text))
+    for match, computed in itertools.zip_longest(found, values):
+        yield match, *(computed or (None, None))
+
+
+def without_allowed(text):
+    """The text with blanks in place of what is not compared, so that the rest stands where it stood."""
+    return NOT_COMPARED.sub(lambda match: " " * len(match[0]), text)
+
+
+def decimals(match):
+    return len(match[0].partition(".")[2])
 
 
 def typed(tree, defined):

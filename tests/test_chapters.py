@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 
+import every_number
 import nbformat
 import numpy as np
 import pytest
@@ -38,6 +39,15 @@ def test_code(path):
 @each_chapter
 def test_template(path):
     assert not template_faults(read(path), chapter_number(path))
+
+
+def stale_rows(text):
+    """Rows of numbers.md that are not, or no longer, what the chapters give."""
+    return sorted(set(text.splitlines()) ^ set(every_number.page().splitlines()))
+
+
+def test_no_row_of_the_numbers_is_stale():
+    assert not stale_rows(every_number.PAGE.read_text(encoding="utf-8")), "run `make numbers`"
 
 
 def wants_torch(code):
@@ -159,6 +169,19 @@ def test_code_gate_lets_labels_and_formats_pass():
 def test_template_gate():
     faults = template_faults(notebook(new_markdown_cell("# 2. Title\n\n## Summary"), ran("1")), number=2)
     assert "What goes wrong" in "\n".join(faults)
+
+
+def test_stale_rows_are_found():
+    text = every_number.PAGE.read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if "`total`" in line)
+    assert stale_rows(text.replace(row, row.replace("| 7.11 |", "| 7.12 |"))) == [row, row.replace("| 7.11 |", "| 7.12 |")]
+
+
+def test_rows_of_numbers_are_computed():
+    chapter = notebook(new_markdown_cell("# 2. Title"), ran("total = 7.1118"), ran("print(total)"),
+                       new_markdown_cell("The total is 7.12.", metadata={"numbers": ["total"]}))
+    assert "| The total is 7.12. | 7.11 | [`total`](chapters/x.ipynb#cell-1) |" in every_number.section(
+        "x.ipynb", chapter, {"total": 7.1118}, number=2)
 
 
 def test_nbval_gate(tmp_path):

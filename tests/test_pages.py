@@ -15,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, read
 from playwright.sync_api import sync_playwright
 
-PAGES = ["index.html", "notation.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS)]
+PAGES = ["index.html", "notation.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS)]
 MODES = {
     "desktop": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},

@@ -471,3 +471,24 @@ def test_chapters_write_what_the_module_holds(ch):
         np.testing.assert_allclose(ch[3].softmax(S, axis=axis), attention.softmax(S, axis=axis))
     for ours, theirs in zip(ch[5].attention(S[0], S[1], S[0] + 1), attention.attention(S[0], S[1], S[0] + 1)):
         np.testing.assert_allclose(ours, theirs)
+
+
+@pytest.mark.parametrize("number, name, sizes, more", [
+    (6, "SelfAttention", {"D": 6}, {}),
+    (7, "MultiHeadAttention", {"D": 6, "H": 3}, {}),
+    (9, "Block", {"D": 6, "H": 3, "norm": "post"}, {}),
+    (9, "Block", {"D": 6, "H": 3, "norm": "pre"}, {}),
+    (10, "Transformer", {"vocab_size": 11, "D": 6, "H": 3, "n_layers": 2, "context_length": 9, "norm": "pre"}, {}),
+    (11, "CausalAttention", {"D": 6, "H": 3}, {"causal": True}),
+])
+def test_chapters_write_the_modules_of_the_book(ch, number, name, sizes, more):
+    """The class that a chapter writes out and the one that later chapters import: same names, same result."""
+    import torch
+    from inside_transformer import model
+    written = getattr(ch[number], name)(**sizes)
+    imported = getattr(model, "MultiHeadAttention" if more else name)(**sizes, **more)
+    imported.load_state_dict(written.state_dict())
+    generator = torch.Generator().manual_seed(0)
+    X = (torch.randint(11, (4, 7), generator=generator) if name == "Transformer"
+         else torch.randn(4, 7, 6, generator=generator))
+    torch.testing.assert_close(written(X), imported(X))

@@ -1,0 +1,26 @@
+"""What `make test` says in the end."""
+import re
+
+import pytest
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter):
+    passed = [report.nodeid for report in terminalreporter.stats.get("passed", ())]
+    counts = {
+        "notebooks": {name.split("::")[0] for name in passed if ".ipynb::" in name},
+        "cells": {name for name in passed if ".ipynb::" in name},
+        "statements": {name for name in passed if re.search(r"test_statements.py::test_\d+_\d+$", name)},
+        "prose numbers": prose_numbers(name for name in passed if "test_prose_numbers" in name),
+        "broken cases rejected": {name for name in passed if re.search(r"_gate|_found|not_built", name)},
+        "pages": {name for name in passed if "::test_page[" in name},
+    }
+    terminalreporter.write_line(", ".join(f"{len(found)} {what}" for what, found in counts.items()))
+
+
+def prose_numbers(tests):
+    """Each number that the passed tests compared."""
+    from book import CHAPTERS, chapter_number, computed_numbers, names, prose, read
+    stems = {test.partition("[")[2].rstrip("]") for test in tests}
+    return [match[0] for path in CHAPTERS if path.stem in stems for _, cell, text in prose(read(path), chapter_number(path))
+            for match, *_ in computed_numbers(text, cell.metadata.get("numbers", []), names(path))]
