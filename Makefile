@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test run figures numbers versions hooks lab clean
+.PHONY: book test run figures numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -21,6 +21,9 @@ numbers: .venv/run.done  ## write the page of every number in the chapters
 
 versions: .venv/test.done  ## the numbers on the oldest and the newest versions
 	$(BIN)/python tools/versions.py
+
+mutants: .venv/test.done  ## change the code and the numbers in places, and name every change that no test notices
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/mutants.py  # a core for each mutant
 
 hooks: .venv/test.done  ## check what is quick to check before every commit
 	$(BIN)/pre-commit install

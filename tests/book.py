@@ -23,7 +23,7 @@ NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 
 # Digits that no array can answer for.
 ALLOWED = [
-    "`axis=-1`", "`dim=-1`", "`dim=1`",  # arguments in code, not results
+    "`axis=-1`", "`dim=-1`", "With one sequence, `dim=1` is",  # arguments in code, not results
     "`transpose(-2, -1)`", "`K.transpose(-2, -1)`", "`transpose(1, 2)`",
     "2017",       # the year of the paper
     "`linear1`", "`linear2`",  # names in PyTorch

@@ -254,7 +254,7 @@ def test_attention_refuses_an_array(name, array, said):
 @pytest.mark.parametrize("Q, K, V, said", [
     ((2, 3), (4, 6), (4, 5), "Q and K need the same length d_k"),
     ((2, 1), (4, 3), (4, 5), "Q and K need the same length d_k"),  # must not broadcast
-    ((2, 0), (4, 0), (4, 5), "Q and K need the same length d_k"),
+    ((2, 0), (4, 0), (4, 5), "Q and K need the same length d_k, at least 1,"),
     ((2, 3), (4, 3), (6, 5), "K and V need one row per token"),
     ((2, 3), (4, 3), (1, 5), "K and V need one row per token"),
     ((2, 3), (0, 3), (0, 5), "K and V hold no token"),
@@ -269,7 +269,8 @@ def test_attention_refuses_sizes(Q, K, V, said):
 @pytest.mark.parametrize("mask, said", [
     (np.ones((2, 4), int), "(2, 4)"), (np.ones((2, 4)), "(2, 4)"), ([[0, -math.inf]], "(1, 2)"), ("yes", "()"),
     (np.ones((4, 2), bool), "(4, 2)"), (np.ones((2, 3), bool), "(2, 3)"), (np.ones(5, bool), "(5,)"),
-    (np.ones((7, 2, 4), bool), "(7, 2, 4)"), ([None, True], "(2,)"), ([[True], [True, False]], "rows differ in length"),
+    (np.ones((7, 2, 4), bool), "(7, 2, 4)"), ([None, True], "(2,)"),
+    ([[True], [True, False]], "mask is not an array: its rows differ in length"),
 ])
 def test_attention_refuses_a_mask(mask, said):
     refuses(lambda: attention(np.ones((2, 3)), np.ones((4, 3)), np.ones((4, 5)), mask), "mask", said)
@@ -280,9 +281,10 @@ def test_attention_refuses_a_mask(mask, said):
     (np.float64([[1e200, 1e200]]), np.float64([[1e200, -1e200]])),  # infinity minus infinity
     (np.float32([[1e30, 0]]), np.float32([[1e30, 0]])),
     (np.float16([[300, 0]]), np.float16([[300, 0]])),
+    (np.float64([[1e200, 0], [1, 0]]), np.float64([[1e200, 0], [1, 0]])),  # one score of four
 ])
 def test_attention_refuses_scores_that_overflow(Q, K):
-    refuses(lambda: attention(Q, K, np.ones((1, 5))), "Q K^T overflows", "(1, 2)", "(1, 5)")
+    refuses(lambda: attention(Q, K, np.ones((len(K), 5))), "Q K^T overflows", f"{Q.shape}", f"V ({len(K)}, 5)")
 
 
 def refuses(call, *parts):

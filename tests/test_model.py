@@ -138,6 +138,7 @@ def test_layers():  # 7.14, 9.3
     assert [sum(W.numel() for W in MultiHeadAttention(4, heads).parameters()) for heads in (1, 2, 4)] == [4 * 4 * 4] * 3
     for layer in (*SelfAttention(D).children(), *MultiHeadAttention(D, H).children()):
         assert type(layer) is nn.Linear and layer.bias is None and layer.weight.shape == (D, D)
+    assert Transformer(V, D, H, N, C).final.bias.shape == (V,)
     block, X = Block(4, 2).double(), Block(D, H).double()(vectors())  # the order "post" ends with its LayerNorm
     assert printed(block.norm1(X5[4])) == printed(block.norm2(X5[4])) == [1.73, -0.58, -0.58, -0.58]
     assert X.mean(-1).abs().max() < 1e-9 and (X.var(-1, correction=0) - 1).abs().max() < 1e-3
@@ -228,7 +229,8 @@ def test_modules_refuse_an_argument(build, names):
 @pytest.mark.parametrize("bad, said", [
     (torch.ones(()), "X |shape|()"), (torch.ones(D), "X |shape|(15,)"), (vectors(B, T, D + 1), "X |D=15|(4, 6, 16)"),
     (vectors(B, T, 1), "X |D=15|(4, 6, 1)"), (vectors(B, D, T), "X |D=15|(4, 15, 6)"), (None, "X |NoneType"),
-    (vectors(T, D), "X |(B, T, D)|(6, 15)"), (vectors(1, B, T, D), "X |(B, T, D)|(1, 4, 6, 15)"),
+    (vectors(T, D), "X |(B, T, D)|(6, 15)"), (vectors(T, 2), "X |(B, T, D)|(6, 2)"),
+    (vectors(1, B, T, D), "X |(B, T, D)|(1, 4, 6, 15)"),
     (vectors(B, 0, D), "X |token|(4, 0, 15)"), (torch.ones(B, T, D).long(), "X |floating|int64|(4, 6, 15)"),
     (vectors() > 0, "X |floating|bool|(4, 6, 15)"), (vectors() + 0j, "X |complex128|(4, 6, 15)"), ([[0.0]], "X |list"),
     (vectors().float(), "X |float32|float64|(4, 6, 15)"), (vectors().numpy(), "X |ndarray"), ([[1]], "tokens |list"),
