@@ -96,6 +96,9 @@ def hops(tokens, looks, path, label, caption):
     if looks.shape != (blocks, len(tokens), len(tokens)) or len(path) != blocks + 1:
         raise ValueError(f"looks needs shape (blocks, T, T) for {len(tokens)} tokens, and path one place more than "
                          f"blocks: looks {looks.shape}, path {len(path)}")
+    for place in path:
+        if place not in range(T):
+            raise ValueError(f"path holds {place}, which is no token of looks, shape {looks.shape}")
     canvas = Canvas(STEP * T + 66, 100 * blocks + 60)
     spots = [[(66 + STEP * (i + 0.5), 24 + 100 * level) for i in range(T)] for level in range(blocks + 1)]
     for level, A in enumerate(looks):
