@@ -127,6 +127,8 @@ def test_the_sentence_through_one_head_two_and_a_mask():  # 6.5, 7.2, 7.4, 11.4,
     assert (second[[1, 4]][:, [0, 3]] == 0.33).all() and (second[[0, 3]][:, [1, 4]] == 0.33).all()
     assert printed(ours(X5[None]))[0][2] == [0.83, 0.24, 0.57, 0.34]
     refuses(lambda: load(ours, W_O=sentence.X), "W_O ", "(4, 4)", "(5, 4)")
+    refuses(lambda: load(ours, W_O=sentence.X[0]), "W_O ", "(4, 4)", "(4,)")
+    refuses(lambda: load(ours, W_X=sentence.X), "W_X is no layer of", "(5, 4)")
     nn.init.eye_(ours.W_O.weight)
     assert printed(ours(X5[None]))[0][2] == [0.73, 0.09, 0.20, 0.30]
     free, A = (picked(MultiHeadAttention(4, 1, causal=causal)).weights(X5[None])[0, 0] for causal in (False, True))

@@ -138,12 +138,17 @@ class Transformer(nn.Module):
 
 @torch.no_grad()
 def load(module, **matrices):
-    """Copy matrices written as in X @ W into linear layers of `module`, which keep them transposed: load(attn, W_Q=W_Q)."""
+    """Copy matrices, written as in X @ W, into the linear layers of these names: load(attn, W_Q=W_Q).
+
+    A linear layer keeps its matrix transposed. Raises ValueError where there is no such layer, and for another shape.
+    """
     for name, W in matrices.items():
-        weight, W = getattr(module, name).weight, torch.as_tensor(W).T
-        if weight.shape != W.shape:
-            raise ValueError(f"{name} needs shape {tuple(weight.T.shape)}, got {tuple(W.T.shape)}")
-        weight.copy_(W)
+        weight, W = getattr(getattr(module, name, None), "weight", None), torch.as_tensor(W)
+        if weight is None:
+            raise ValueError(f"{name} is no layer of {type(module).__name__}, got shape {tuple(W.shape)}")
+        if W.shape != weight.T.shape:
+            raise ValueError(f"{name} needs shape {tuple(weight.T.shape)}, got {tuple(W.shape)}")
+        weight.copy_(W.T)
 
 
 def _positive(**sizes):
