@@ -142,10 +142,12 @@ def load(module, **matrices):
 
     A linear layer keeps its matrix transposed. Raises ValueError where there is no such layer, and for another shape.
     """
+    layers = dict(module.named_children())
     for name, W in matrices.items():
-        weight, W = getattr(getattr(module, name, None), "weight", None), torch.as_tensor(W)
-        if weight is None:
+        W = torch.as_tensor(W)
+        if name not in layers:
             raise ValueError(f"{name} is no layer of {type(module).__name__}, got shape {tuple(W.shape)}")
+        weight = layers[name].weight
         if W.shape != weight.T.shape:
             raise ValueError(f"{name} needs shape {tuple(weight.T.shape)}, got {tuple(W.shape)}")
         weight.copy_(W.T)
