@@ -251,3 +251,11 @@ def refuses(call, *parts):
     with pytest.raises(ValueError) as error:
         call()
     assert [part for part in parts if part not in str(error.value)] == [], error.value
+
+
+def test_pytorchs_answers_to_a_row_with_nothing_to_look_at_are_those_the_book_names():
+    X, theirs = vectors(3, 5, 6), nn.MultiheadAttention(6, 2, bias=False, batch_first=True).double().eval()
+    nothing = torch.ones(5, 5, dtype=torch.bool)  # here True means "may not look"
+    assert theirs(X, X, X, attn_mask=nothing)[0].isnan().all()
+    assert (theirs(X, X, X, attn_mask=nothing, need_weights=False)[0] == 0).all()
+    assert (F.scaled_dot_product_attention(X, X, X, attn_mask=~nothing) == 0).all()
