@@ -2,13 +2,22 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test run figures numbers versions hooks mutants lab clean
+.PHONY: book test pdf slides handouts run figures numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
 
 test: .venv/test.done  ## run every test
 	$(BIN)/python -m pytest -n auto
+
+pdf: book .venv/test.done  ## the whole book as one PDF: _build/inside-the-transformer.pdf
+	$(BIN)/python tools/pdf.py
+
+handouts: .venv/run.done  ## notebooks without solutions for students, and the solutions for teachers
+	PYTHONPATH=tests:tools $(BIN)/python tools/handouts.py
+
+slides: .venv/book.done  ## make a deck of slides from each chapter
+	PYTHONPATH=_ext $(BIN)/python tools/slides.py
 
 run: .venv/run.done  ## execute all chapters in place
 	$(BIN)/python tools/run.py

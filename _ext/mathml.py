@@ -13,6 +13,9 @@ logger = logging.getLogger(__name__)
 # latex2mathml passes on what it does not know instead of failing: \commands, stray & and $, and \\ outside a table.
 NOT_TYPESET = re.compile(r"\\|\$|&(?!#)|linebreak=")
 
+# A minus after another operator is a sign, as in [2, -1]; without a word for it, browsers set it as a difference.
+SIGN = re.compile(r"(<mo[^>]*>(?!\]|\||&#x0(?:0029|007D);)[^<]*</mo>)<mo>(?=&#x02212;)")
+
 # How many parts these elements have; latex2mathml leaves out what the formula forgot.
 PARTS = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3}
 
@@ -25,10 +28,14 @@ def complete(latex, mathml):
         for element in ElementTree.fromstring(mathml).iter())
 
 
+def typeset(latex, display):
+    return SIGN.sub(r'\1<mo form="prefix">', convert(latex, display=display))
+
+
 def to_mathml(node, display):
     latex = node.astext()
     try:
-        mathml = convert(latex, display=display)
+        mathml = typeset(latex, display)
     except Exception as error:  # its errors share no other base class
         logger.warning("formula %r: %s", latex, type(error).__name__, location=node)
         return ""

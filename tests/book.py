@@ -19,6 +19,7 @@ from run import KERNEL
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+TAGS = [(), ("hide-input",), ("hide-output",), ("exercise",), ("solution", "hide-cell")]  # what a code cell may be
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 
 # Digits that no array can answer for.
@@ -42,6 +43,10 @@ def chapter_number(path):
 
 def read(path):
     return nbformat.read(path, as_version=4)
+
+
+def tags(cell):
+    return tuple(cell.metadata.get("tags", ()))
 
 
 def code_cells(notebook):
@@ -99,10 +104,10 @@ def state_faults(notebook):
     for place, cell in enumerate(code_cells(notebook), start=1):
         if cell.execution_count != place:
             faults.append(f"code cell {place}: execution count {cell.execution_count}, expected {place}")
-        if re.search("NBVAL|PYTEST_VALIDATE", cell.source) or any(tag.startswith("nbval") for tag in cell.metadata.get("tags", ())):
+        if re.search("NBVAL|PYTEST_VALIDATE", cell.source) or any(tag.startswith("nbval") for tag in tags(cell)):
             faults.append(f"code cell {place}: nbval is told to look away")
-        if set(cell.metadata.get("tags", ())) - {"hide-input", "hide-output"}:
-            faults.append(f"code cell {place}: tags {cell.metadata.tags}")
+        if tags(cell) not in TAGS:
+            faults.append(f"code cell {place}: tags {tags(cell)}")
         for output in cell.outputs:
             if set(output.get("data", ())) - {"text/plain", "text/html"}:
                 faults.append(f"code cell {place}: nbval does not compare every one of {list(output.data)}")
@@ -134,7 +139,9 @@ def prose_faults(notebook, defined, number):
 
 
 def prose(notebook, number):
-    """The place, the cell and the text of each text cell, the text without the numbers of the chapter and its figures."""
+    """The place, the cell and the text of each text cell, the text without the numbers of the chapter and its parts."""
+    tasks = re.findall(rf"(?:Exercise|Question) {number}\.\d+", "".join(
+        cell.source[:30] for cell in notebook.cells if re.match(r"### |\*\*Q", cell.source)))
     labels = re.findall(r"<b>Figure ([\d.]+)\.</b>", "".join(figures(notebook)))
     for place, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown":
@@ -143,6 +150,8 @@ def prose(notebook, number):
                 text = text.replace(f"# {number}. ", "", 1)  # the title counts the chapter, as the name of its file does
             for label in labels:
                 text = re.sub(rf"Figure {re.escape(label)}(?![\d.]*\d)", "", text)
+            for label in tasks:  # exercise_faults and quiz_faults count them
+                text = re.sub(rf"{label}(?![\d.]*\d)|name=\"quiz-{number}-\d+\"", "", text)
             yield place, cell, text
 
 
@@ -211,10 +220,10 @@ def code_faults(notebook):
     faults = []
     for place, cell in enumerate(code_cells(notebook), start=1):
         lines, tree = cell.source.splitlines(), ast.parse(cell.source)
-        folded = "hide-input" in cell.metadata.get("tags", ())
+        folded = "hide-input" in tags(cell)
         longest = max(map(len, lines))
-        # A class cannot be spread over cells, so it may be longer.
-        most = 20 if len(tree.body) == 1 and isinstance(tree.body[0], ast.ClassDef) else 12
+        # A class cannot be spread over cells, so it may be longer; a solution has a label and a check around it.
+        most = 20 if len(tree.body) == 1 and isinstance(tree.body[0], ast.ClassDef) else 12 + 3 * ("solution" in tags(cell))
         if len(lines) > most or longest > (100 if folded else 84):
             faults.append(f"code cell {place}: {len(lines)} lines, the longest of {longest} characters")
         if folded != ("\ndraw." in f"\n{cell.source}"):
@@ -253,7 +262,7 @@ def template_faults(notebook, number):
     """Parts that every chapter has, in this order, and figures counted through."""
     faults, text = [], "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     parts = [f"# {number}. ", "**You will be able to**", "**Time:**", "**Predict, then run.**", "## What goes wrong",
-             "## Exercises", "## Summary", "**Next question:**"]
+             "## Quiz", "## Exercises", "## Summary", "**Next question:**"]
     places = [text.find(part) for part in parts]
     if -1 in places or places != sorted(places):
         faults.append(f"the parts {parts} stand at {places}")
@@ -261,7 +270,8 @@ def template_faults(notebook, number):
     if labels != [f"{number}.{i + 1}" for i in range(len(labels))]:
         faults.append(f"figures are numbered {labels}")
     length = np.median([len(list(filter(str.strip, cell.source.splitlines()))) for cell in code_cells(notebook)
-                        if "hide-input" not in cell.metadata.get("tags", ())])
+                        if not set(tags(cell)) & {"hide-input", "exercise", "solution"}])
     if length > (3 if number <= 5 else 6):  # PyTorch needs a line or two more
         faults.append(f"the median code cell, figures aside, has {length} lines")
     return faults
+

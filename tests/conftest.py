@@ -1,7 +1,34 @@
-"""What `make test` says in the end."""
+"""The built book and a browser for the tests that want them, and what `make test` says in the end."""
+import os
 import re
 
 import pytest
+
+os.environ["TQDM_DISABLE"] = "1"  # as in tools/run.py
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    from book import ROOT
+    from browsing import build
+    out = tmp_path_factory.mktemp("book")
+    call = build(ROOT, out)
+    assert call.returncode == 0, call.stdout + call.stderr
+    return out / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    from pdf import CHROMIUM
+    from playwright.sync_api import sync_playwright
+    if not CHROMIUM:
+        if os.environ.get("NEED_BROWSER"):
+            pytest.fail("no Chromium on this machine")
+        pytest.skip("no Chromium on this machine: pages are built, but not opened")
+    with sync_playwright() as p:
+        # Without these, the browser itself asks for updates.
+        yield p.chromium.launch(executable_path=CHROMIUM, args=[
+            "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"])
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,5 @@
 """Every chapter passes every gate, and every gate turns a broken chapter away."""
+import json
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from book import (CHAPTERS, ROOT, chapter_number, code_faults, names, number_faults, prose_faults, read, state_faults,
                   template_faults)
+from exercises import exercise_faults, quiz_faults
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from run import KERNEL
 
@@ -39,6 +41,16 @@ def test_code(path):
 @each_chapter
 def test_template(path):
     assert not template_faults(read(path), chapter_number(path))
+
+
+@each_chapter
+def test_quiz(path):
+    assert not quiz_faults(read(path), chapter_number(path))
+
+
+@each_chapter
+def test_exercises(path):
+    assert not exercise_faults(read(path), chapter_number(path))
 
 
 def stale_rows(text):
@@ -169,6 +181,59 @@ def test_code_gate_lets_labels_and_formats_pass():
 def test_template_gate():
     faults = template_faults(notebook(new_markdown_cell("# 2. Title\n\n## Summary"), ran("1")), number=2)
     assert "What goes wrong" in "\n".join(faults)
+
+
+def tasks(place=0, old="", new=""):
+    """Three questions and four exercises as the gates want them, but for one text."""
+    cells = []
+    for n in range(1, 4):
+        cells.append(new_markdown_cell(f"**Question 2.{n}.** How many?\n\n" + "\n".join(
+            f'<details name="quiz-2-{n}"><summary>{choice}</summary>\n\n**{kind}.** Because.\n\n</details>'
+            for choice, kind in (("one", "Not this one"), ("two", "Right"), ("three", "Not this one")))))
+    for n in range(1, 5):
+        cells += [
+            new_markdown_cell(f"### Exercise 2.{n}. Two\n\n**Goal:** add. **Difficulty:** easy. **Time:** about two minutes."),
+            ran(f"two = ...\n\ncheck.two_{n}(two)", text="Not filled in yet: fill it in."),
+            new_markdown_cell("<details><summary>Hint</summary>\n\nCount.\n\n</details>"),
+            ran(f"# A solution\ntwo = one + one\n\ncheck.two_{n}(two)", text="Right. Two.")]
+        cells[-3].metadata.tags, cells[-1].metadata.tags = ["exercise"], ["solution", "hide-cell"]
+    assert not old or old in str(cells[place])
+    changed = nbformat.from_dict(json.loads(json.dumps(cells[place]).replace(old, new) if old else json.dumps(cells[place])))
+    return notebook(*cells[:place], changed, *cells[place + 1:], new_markdown_cell("## Summary"))
+
+
+def test_quiz_and_exercises_as_the_gates_want_them_pass():
+    assert not quiz_faults(tasks(), number=2) and not exercise_faults(tasks(), number=2)
+
+
+@pytest.mark.parametrize("place, old, new, fault", [
+    (1, "**Question 2.2.**", "**Question 2.3.**", "question 2 begins"),
+    (1, "**Question 2.2.**", "Question 2.2.", "2 questions"),
+    (1, "Not this one", "Right", "not one right choice"),
+    (1, "Right", "Not this one", "not one right choice"),
+    (1, "**Not this one.** Because.", "", "1 choices and 3 folds"),
+    (1, "quiz-2-2", "quiz-2-1", "choices of another one"),
+    (0, "<summary>one</summary>", "<summary></summary>", "2 choices and 3 folds"),
+])
+def test_quiz_gate(place, old, new, fault):
+    assert fault in "\n".join(quiz_faults(tasks(place, old, new), number=2))
+
+
+@pytest.mark.parametrize("place, old, new, fault", [
+    (7, "### Exercise 2.2. ", "", "3 exercises"),
+    (7, "### Exercise 2.2. ", "### Exercise 2.3. ", "exercise 2 begins"),
+    (7, "easy", "trivial", "goal, difficulty and time"),
+    (9, "<summary>Hint</summary>", "", "one hint or two"),
+    (8, "check.two_2", "check.two_3", "the stub calls ['two_3'], the solution ['two_2']"),
+    (8, "check.two_2(two)", "two", "the stub calls [None]"),
+    (8, "Not filled in yet", "Right", "the exercise prints 'Right"),
+    (10, "Right. ", "Not yet. ", "the solution prints 'Not yet"),
+    (10, "solution", "answer", "the solution []"),
+    (10, "Right. ", "2\\nRight. ", "the solution prints"),
+    (10, "# A solution", "", "the solution begins"),
+])
+def test_exercise_gate(place, old, new, fault):
+    assert fault in "\n".join(exercise_faults(tasks(place, old, new), number=2))
 
 
 def test_stale_rows_are_found():

@@ -1,27 +1,19 @@
 """The built book, as a reader meets it: warnings are errors, and every page is opened in a real browser."""
-import functools
-import http.server
-import os
-import pathlib
 import re
-import shutil
-import subprocess
-import sys
-import threading
 from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, read
-from playwright.sync_api import sync_playwright
+from browsing import build, serve
 
-PAGES = ["index.html", "notation.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS)]
+PAGES = ["index.html", "notation.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS),
+         *(f"teach/{name}.html" for name in ("index", "plans", "chapters"))]
 MODES = {
     "desktop": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 # What is on the page, and cannot be seen: cut off, hidden, or without the ink of the page.
 UNSEEN = """() => {
@@ -44,40 +36,6 @@ SENTENCES = """() => [...document.querySelectorAll('main :is(p, li, td, th, h1, 
     copy.querySelectorAll('code, pre, math, svg').forEach(part => part.remove())
     return copy.textContent
 }).join('\\n')"""
-
-
-def build(source, out):
-    return subprocess.run([pathlib.Path(sys.executable).with_name("jupyter-book"), "build", source, "-W", "--keep-going",
-                           "--path-output", out], capture_output=True, text=True)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    out = tmp_path_factory.mktemp("book")
-    call = build(ROOT, out)
-    assert call.returncode == 0, call.stdout + call.stderr
-    return out / "_build" / "html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not CHROMIUM:
-        if os.environ.get("NEED_BROWSER"):
-            pytest.fail("no Chromium on this machine")
-        pytest.skip("no Chromium on this machine: pages are built, but not opened")
-    with sync_playwright() as p:
-        # Without these, the browser itself asks for updates.
-        yield p.chromium.launch(executable_path=CHROMIUM, args=[
-            "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"])
-
-
-def serve(folder):
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            pass
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return f"http://127.0.0.1:{server.server_port}/"
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +173,33 @@ def test_search_finds_softmax(browser, address):
     page.wait_for_selector("#search-results li", timeout=20000)
     assert "Dot products and softmax" in page.locator("#search-results").inner_text()
     page.close()
+
+
+@pytest.fixture
+def chapter_page(browser, address):
+    page = browser.new_page(**MODES["desktop"])
+    page.goto(f"{address}chapters/02_dot_products_and_softmax.html")
+    yield page
+    page.close()
+
+
+def test_a_quiz_answers_to_the_keyboard(chapter_page):
+    """A choice opens its reason and closes the one before."""
+    choices = chapter_page.locator("details[name=quiz-2-1]")
+    choices.nth(0).locator("summary").focus()
+    chapter_page.keyboard.press("Enter")
+    assert choices.nth(0).get_by_text("Not this one.").is_visible()
+    chapter_page.keyboard.press("Tab")
+    chapter_page.keyboard.press("Enter")
+    assert choices.evaluate_all("all => all.map(e => e.open)") == [False, True, False]
+    assert choices.nth(1).get_by_text("Right.").is_visible()
+
+
+def test_a_solution_is_folded(chapter_page):
+    solution = chapter_page.locator(".cell.tag_solution").first
+    assert not solution.locator("pre").first.is_visible()
+    solution.get_by_text("Show the solution").click()
+    assert solution.locator("pre").first.is_visible() and solution.get_by_text("Hide the solution").is_visible()
 
 
 # --- broken books ----------------------------------------------------------------------------------------------------

@@ -16,11 +16,13 @@ KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "languag
           "language_info": {"name": "python"}}
 
 # A page folds by tag, JupyterLab by these.
-FOLDS = {"hide-input": "source_hidden", "hide-output": "outputs_hidden"}
+FOLDS = {"hide-input": ["source_hidden"], "hide-output": ["outputs_hidden"],
+         "hide-cell": ["source_hidden", "outputs_hidden"]}
 
 
 def run(path):
     """Execute one chapter and write it back. Returns what went wrong; then the file stays as it was."""
+    os.environ["TQDM_DISABLE"] = "1"  # in the kernel: a stored progress bar would never be the same twice
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(notebook, kernel_name="python3", timeout=600, record_timing=False,
                             coalesce_streams=True, extra_arguments=["--IPKernelApp.log_level=ERROR"],
@@ -32,7 +34,7 @@ def run(path):
     for place, cell in enumerate(notebook.cells):
         if any(output.get("name") == "stderr" for output in cell.get("outputs", ())):
             return f"{path.name}, cell {place}: a warning\n{cell.source}\n{cell.outputs}"
-        folded = {hidden: True for tag, hidden in FOLDS.items() if tag in cell.metadata.get("tags", ())}
+        folded = {hidden: True for tag in cell.metadata.get("tags", ()) for hidden in FOLDS.get(tag, ())}
         if folded:
             cell.metadata["jupyter"] = folded
     notebook.metadata = KERNEL

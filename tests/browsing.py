@@ -1,0 +1,21 @@
+"""How the tests build pages and hand them to a browser."""
+import functools
+import http.server
+import pathlib
+import subprocess
+import sys
+import threading
+
+
+def build(source, out):
+    return subprocess.run([pathlib.Path(sys.executable).with_name("jupyter-book"), "build", source, "-W", "--keep-going",
+                           "--path-output", out], capture_output=True, text=True)
+
+
+def serve(folder):
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
