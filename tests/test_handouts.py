@@ -9,7 +9,7 @@ import handouts
 import nbformat
 import numpy as np
 import pytest
-from book import CHAPTERS, ROOT, code_cells, read, tags, text_of, torch_as_it_was
+from book import CHAPTERS, ROOT, code_cells, quick, read, tags, text_of, torch_as_it_was
 from exercises import exercises
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -85,7 +85,7 @@ def test_stubs_answer_without_solutions_and_solutions_without_stubs(folder, path
     first = [cell.source for cell in student].index(rest[0].source)  # the import of `check`
     with np.printoptions(), torch_as_it_was():
         defined = {"__name__": "chapter"}
-        exec(set_up.source.removeprefix("%%capture"), defined)
+        exec("\n\n\n".join(map(quick, set_up.source.removeprefix("%%capture\n").split("\n\n\n"))), defined)
         stubs, solutions = printed(student[first:], dict(defined)), printed(rest, dict(defined))
     for cell, text in zip(student[first:], stubs):
         assert ("\nNot filled in yet: " in "\n" + text) == ("exercise" in tags(cell)), text

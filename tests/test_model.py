@@ -39,11 +39,21 @@ def close(got, expected):
     torch.testing.assert_close(got, expected, rtol=rtol, atol=atol)
 
 
+def fused(module):
+    """The module with PyTorch's one call in every attention."""
+    for part in module.modules():
+        if isinstance(part, MultiHeadAttention):
+            part.fused = True
+    return module
+
+
 TAKE_X = [(stir(SelfAttention(D)), vectors(), False)] + [
     (stir(module), vectors(), causal) for causal in (False, True) for module in (
-        MultiHeadAttention(D, H, causal), Block(D, H, "post", causal), Block(D, H, "pre", causal))]
-TAKE_TOKENS = [(stir(Transformer(V, D, H, N, C, norm, causal)), WORDS, causal)
-               for causal in (False, True) for norm in ("post", "pre")]
+        MultiHeadAttention(D, H, causal), fused(MultiHeadAttention(D, H, causal)),
+        Block(D, H, "post", causal), Block(D, H, "pre", causal))]
+TAKE_TOKENS = [(stir(module), WORDS, causal) for causal in (False, True) for module in (
+    fused(Transformer(V, D, H, N, C, "pre", causal)),
+    Transformer(V, D, H, N, C, "post", causal), Transformer(V, D, H, N, C, "pre", causal))]
 every = pytest.mark.parametrize("module, inputs, causal", TAKE_X + TAKE_TOKENS)
 
 
@@ -103,6 +113,48 @@ def test_block_and_transformer_are_pytorchs(norm, causal, dtype):
     encoder.layers = nn.ModuleList(copied(ours.blocks[n], norm, dtype) for n in range(N))
     X = F.embedding(WORDS, ours.token.weight) + ours.position.weight[:T]
     close(ours(WORDS), F.linear(encoder(X, AVOID[causal]), ours.final.weight, ours.final.bias))
+
+
+# The fused call is the explicit lines
+
+def answer_and_gradients(module, X):
+    """What comes out, and the gradient of every input and parameter."""
+    leaves = [X.clone().requires_grad_() if X.is_floating_point() else X]
+    output = module(leaves[0])
+    leaves = [leaf for leaf in (*leaves, *module.parameters()) if leaf.requires_grad]
+    return output, *torch.autograd.grad((output * vectors(*output.shape, dtype=output.dtype)).sum(), leaves)
+
+
+def kept(module, X):
+    """The shapes of all that a forward pass keeps for the way back."""
+    shapes = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: shapes.append(tuple(kept.shape)), lambda kept: kept):
+        module(X)
+    return shapes
+
+
+@dtypes
+@causals
+@pytest.mark.parametrize("build, shape", [
+    (lambda causal: MultiHeadAttention(D, H, causal), (B, T, D)), (lambda causal: MultiHeadAttention(D, 1, causal), (1, 1, D)),
+    (lambda causal: MultiHeadAttention(6, 2, causal), (2, 37, 6)), (lambda causal: Block(D, H, "pre", causal), (B, T, D)),
+    (lambda causal: Block(D, D, "post", causal), (3, 2, D)), (lambda causal: Transformer(V, D, H, N, C, "pre", causal), None)])
+def test_fused_is_explicit(build, shape, causal, dtype):
+    module, X = stir(build(causal), dtype), vectors(*shape, dtype=dtype) if shape else WORDS
+    for got, expected in zip(answer_and_gradients(fused(copy.deepcopy(module)), X), answer_and_gradients(module, X),
+                             strict=True):
+        limit = 1e-12 if dtype == torch.float64 else 1e-6 if shape else 1e-5  # rounding adds up over the layers
+        assert got.dtype == dtype and (got - expected).abs().max() <= limit * expected.abs().max().clamp(min=1)
+
+
+@causals
+def test_fused_never_holds_the_weights_and_is_off_until_asked_for(causal, monkeypatch):
+    attn, X = stir(MultiHeadAttention(D, H, causal)), vectors()
+    assert attn.fused is MultiHeadAttention.fused is False
+    assert (B, H, T, T) in [shape if len(shape) == 4 else (B, H, *shape[1:]) for shape in kept(attn, X)]
+    monkeypatch.setattr(MultiHeadAttention, "fused", True)  # for every module at once
+    assert not [shape for shape in kept(attn, X) if shape[-2:] == (T, T)]
+    close(attn.weights(X).sum(-1), torch.ones(B, H, T).double())  # and they are there for those who ask
 
 
 # The numbers of the essay

@@ -107,8 +107,9 @@ def number_faults(printed):
 def entries(pages):
     """The titles and numbers in the contents, which go on until the first part begins."""
     first = next(place for place, page in enumerate(pages) if page[1:2] == ["About this book"])
-    found = (re.fullmatch(r"(.+) (\d+)", line) for page in pages[1:first] for line in page[1:])
-    return [(match[1], int(match[2])) for match in found if match]
+    text = "\n".join(line for page in pages[1:first] for line in page[1:])
+    # Reading a PDF, one takes the gap before a number for nothing, or two entries for a line.
+    return [(title.strip(), int(number)) for title, number in re.findall(r"(.+?) ?(\d+)(?=\n|$| \d+\. )", text)]
 
 
 def lost(notebook, body, ends):

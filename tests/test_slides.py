@@ -89,7 +89,8 @@ def content_faults(notebook, page):
     prose, listed, stubs = "", [], []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            prose += bare("".join(text for tag, text in slides.blocks(cell.source) if tag not in ("h1", "h2", "h3")))
+            source = cell.source.replace("```python", "```")  # the language of a listing is not shown
+            prose += bare("".join(text for tag, text in slides.blocks(source) if tag not in ("h1", "h2", "h3")))
         elif "solution" in tags(cell):
             prose += bare(cell.source + printed(cell))
         elif "exercise" in tags(cell):

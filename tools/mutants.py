@@ -18,7 +18,7 @@ import sympy
 from book import CHAPTERS, LINK, NUMBER, ROOT, around, chapter_number, names, prose_faults, read
 from tqdm import tqdm
 
-MODULES = {f"inside_transformer.{name}": ROOT / "tests" / f"test_{name}.py" for name in ("attention", "model")}
+MODULES = {f"inside_transformer.{name}": ROOT / "tests" / f"test_{name}.py" for name in ("attention", "model", "modern")}
 
 # Mutants that no test can tell from the original, by their changed line, and why.
 LOWEST = "every score of this row is -inf, and stays so whichever finite number is subtracted"
@@ -28,6 +28,9 @@ EQUIVALENT = {
     "attention.py: return (E / np.where(total == 0, 2, total)).astype(S.dtype)": "a total of 0 has only zeros over it",
     "model.py: scores = Q @ K.transpose(2, -1) / math.sqrt(self.D_head)": "K has four axes here, so 2 and -2 are one",
     "model.py: D = weight.shape[0]": "the weights that are handed in are square, (D, D)",
+    "modern.py: if D % H or D / H % 2:": "H divides D where this is reached",
+    "modern.py: scores = Q @ K.transpose(2, -1) / math.sqrt(self.D_head)": "K has four axes here, so 2 and -2 are one",
+    "modern.py: _vectors(X, self.attn.W_Q.weight, least=2, most=3)": "attention refuses two axes itself",
 }
 
 SWAPS = {
@@ -47,7 +50,7 @@ def changed(parent, node):
     if isinstance(node, ast.Constant):
         value = node.value
         others += map(ast.Constant, [not value] if isinstance(value, bool) else [False] if value is None else
-                      [f"{value}x"] if isinstance(value, str) else [value + 1, value - 1])
+                      [f"{value}x"] if isinstance(value, str) else [] if value is ... else [value + 1, value - 1])
     if isinstance(parent, ast.BoolOp) and isinstance(node, ast.expr):  # as if this part were not there
         others.append(ast.Constant(isinstance(parent.op, ast.And)))
     if node is getattr(parent, "test", None) and not isinstance(node, (ast.Compare, ast.UnaryOp)):

@@ -14,7 +14,7 @@ RUNS = {
     "oldest": ("python3.11", {"numpy": "1.26.4", "torch": "2.5.1"}),
     "newest": ("python3.13", {}),  # what is pinned
 }
-TESTS = ["tests/test_statements.py", "tests/test_attention.py", "tests/test_model.py",
+TESTS = ["tests/test_statements.py", "tests/test_attention.py", "tests/test_model.py", "tests/test_modern.py",
          "tests/test_chapters.py::test_prose_numbers"]
 
 

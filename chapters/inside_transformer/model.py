@@ -7,6 +7,7 @@ import numbers
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 
 class SelfAttention(nn.Module):
@@ -36,11 +37,15 @@ class MultiHeadAttention(nn.Module):
     """H attentions side by side, each of width D_head = D / H, mixed by W_O.
 
     D: numbers in a token's vector. H: heads. causal: no token looks at a later one.
+    fused: set to True, here or on one module, PyTorch's one call takes the place of the explicit lines. It gives the
+    same, but for rounding, and never holds the weights of all pairs of tokens.
     Takes X (B, T, D) and gives back (B, T, D).
     Raises ValueError where H does not divide D, and where X is not of shape (B, T, D), holds no token, or has another
     float type than the weights.
-    Source: chapters 7 and 11; Vaswani et al. (2017), section 3.2.2.
+    Source: chapters 7, 11 and 15; Vaswani et al. (2017), section 3.2.2.
     """
+
+    fused = False
 
     def __init__(self, D, H, causal=False):
         super().__init__()
@@ -56,8 +61,13 @@ class MultiHeadAttention(nn.Module):
         self.W_O = nn.Linear(D, D, bias=False)
 
     def forward(self, X):
-        weights = self.weights(X)                        # (B, H, T, T)
-        heads = weights @ self.split(self.W_V(X))        # (B, H, T, D_head)
+        if self.fused:
+            _vectors(X, self.W_Q.weight, least=3, most=3)
+            Q, K, V = (self.split(W(X)) for W in (self.W_Q, self.W_K, self.W_V))
+            heads = F.scaled_dot_product_attention(Q, K, V, is_causal=self.causal)
+        else:
+            weights = self.weights(X)                    # (B, H, T, T)
+            heads = weights @ self.split(self.W_V(X))    # (B, H, T, D_head)
         B, T, D = X.shape
         joined = heads.transpose(1, 2).reshape(B, T, D)  # (B, T, H, D_head), then side by side
         return self.W_O(joined)

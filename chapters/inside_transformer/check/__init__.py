@@ -14,3 +14,8 @@ from .chapter_08 import add_positions, ignores_order, wave_entries, waves, why_p
 from .chapter_09 import block_parameters, layer_norm, norm_by_hand, pre_norm, why_block
 from .chapter_10 import embed, look_up, model_parameters, next_token, reach, why_stack
 from .chapter_11 import causal_mask, causal_weights, leaks, masked_row_by_hand, padding_mask, why_mask
+from .chapter_12 import lowest_loss, mean_of_shares, surprise_by_hand, token_loss, training_step, why_floor
+from .chapter_13 import head_scores, remove_head, score_by_hand, head_claims, with_bias
+from .chapter_14 import cached_step, draw_by_hand, piece_mask, tokens_read, top_p, why_cache
+from .chapter_15 import cache_numbers, catch_up, distrust, merge_pieces, step_multiplications, why_cost
+from .chapter_16 import gated_mlp, grouped_attention, modern_parameters, rms_by_hand, rotate_at, why_modern

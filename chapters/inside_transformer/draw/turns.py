@@ -5,13 +5,13 @@ from .._input import some
 from .canvas import Canvas, number
 from .figure import ROLES
 
-SIDE, RADIUS = 150, 46
+SIDE, RADIUS = 138, 46
 
 
 def turns(M, role, label, caption):
     """One circle for each pair of neighboring features, with an arrow for each position. M: (T, D_head), D_head even.
 
-    A position is written at its tip where there is room.
+    A position is written at its tip where there is room, first and last before the others.
     """
     M = some("M", M, axes=2)
     if M.shape[1] % 2:
@@ -27,10 +27,13 @@ def turns(M, role, label, caption):
         middle = np.array([SIDE * (n + 0.5), SIDE / 2])
         canvas.line(list(zip(middle[0] + RADIUS * np.cos(around), middle[1] + RADIUS * np.sin(around))),
                     stroke_opacity=".3")
+        ends = middle + tips * (scale, -scale)  # y points down
+        for end in ends:
+            canvas.arrow(tuple(middle), tuple(end), ROLES[role], line=2.5, head=13)
         named = []
-        for t, tip in enumerate(tips * (scale, -scale)):  # y points down
-            canvas.arrow(tuple(middle), tuple(middle + tip), ROLES[role], line=2.5, head=13)
-            place = middle + tip * (1 + 15 / (np.linalg.norm(tip) or 1))
+        for t in dict.fromkeys([0, len(ends) - 1, *range(len(ends))]):
+            tip = ends[t] - middle
+            place = ends[t] + tip * 15 / (np.linalg.norm(tip) or 1)
             if all(np.linalg.norm(place - other) > 14 for other in named):
                 canvas.text(*place, str(t), size=14)
                 named.append(place)
