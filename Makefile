@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test pdf slides handouts run figures train extra heads bench numbers versions hooks mutants lab clean
+.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -22,8 +22,9 @@ slides: .venv/book.done  ## make a deck of slides from each chapter
 run: .venv/run.done  ## execute all chapters in place
 	$(BIN)/python tools/run.py
 
-figures: .venv/run.done  ## export the figures that the chapters store
+figures: .venv/run.done  ## export the figures that the chapters store, and the numbers of those that one plays with
 	$(BIN)/python tools/figures.py
+	PYTHONPATH=chapters:tests $(BIN)/python tools/play.py
 
 train: .venv/run.done  ## train the model of chapter 12 again, and with parts left out
 	PYTHONPATH=chapters $(BIN)/python tools/train.py
@@ -36,6 +37,9 @@ heads: extra  ## read that model again
 
 bench: .venv/run.done  ## measure the model against PyTorch's own, and write the table of the README
 	PYTHONPATH=chapters $(BIN)/python tools/bench.py --write
+
+card: .venv/test.done  ## draw the picture that a link to the book shows elsewhere
+	$(BIN)/python tools/card.py
 
 numbers: .venv/run.done  ## write the page of every number in the chapters
 	PYTHONPATH=chapters:tests $(BIN)/python tools/every_number.py

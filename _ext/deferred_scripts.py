@@ -3,11 +3,12 @@
 
 def defer(app, pagename, templatename, context, doctree):
     for script in context["script_files"]:
+        # A script that stands in the page itself waits for those before it only if it is a module.
+        name, value = ("defer", "defer") if script.filename else ("type", "module")
         # The pages share these objects, and the search page runs scripts of its own at once that need them.
-        script.attributes.pop("defer", None)
-        # The options are read by a script in the page itself, which cannot be deferred.
-        if pagename != "search" and script.filename != "_static/documentation_options.js":
-            script.attributes["defer"] = "defer"
+        script.attributes.pop(name, None)
+        if pagename != "search":
+            script.attributes[name] = value
 
 
 def setup(app):

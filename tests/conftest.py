@@ -9,12 +9,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a worker for each core is enoug
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def site(tmp_path_factory, worker_id):
     from book import ROOT
     from browsing import build
-    out = tmp_path_factory.mktemp("book")
-    call = build(ROOT, out)
-    assert call.returncode == 0, call.stdout + call.stderr
+    from filelock import FileLock
+    root = tmp_path_factory.getbasetemp()
+    out = (root if worker_id == "master" else root.parent) / "site"  # one for all workers
+    with FileLock(f"{out}.lock"):
+        if not out.exists():
+            new = tmp_path_factory.mktemp("new")
+            call = build(ROOT, new)
+            assert call.returncode == 0, call.stdout + call.stderr
+            new.rename(out)
     return out / "_build" / "html"
 
 

@@ -1,4 +1,6 @@
 """The built book, as a reader meets it: warnings are errors, and every page is opened in a real browser."""
+import gzip
+import json
 import re
 from urllib.parse import urlsplit
 
@@ -7,13 +9,17 @@ from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, read
 from browsing import build, serve
 
-PAGES = ["index.html", "notation.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS),
+PAGES = ["index.html", "notation.html", "glossary.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS),
          *(f"teach/{name}.html" for name in ("index", "plans", "chapters"))]
 MODES = {
     "desktop": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
+
+# How far the page has jumped while it loaded.
+SHIFTS = """window.shift = 0
+new PerformanceObserver(list => list.getEntries().forEach(each => shift += each.value))
+    .observe({type: 'layout-shift', buffered: true})"""
 
 # What is on the page, and cannot be seen: cut off, hidden, or without the ink of the page.
 UNSEEN = """() => {
@@ -38,6 +44,24 @@ SENTENCES = """() => [...document.querySelectorAll('main :is(p, li, td, th, h1, 
 }).join('\\n')"""
 
 
+# Contrast is slow to compute, and a page has many pieces of few kinds: of those that look alike, this leaves one.
+ONE_OF_A_KIND = """() => {
+    const seen = new Set()
+    for (const piece of [...document.querySelectorAll('body *:not(svg *)')].reverse()) {
+        if (piece.childElementCount) continue
+        let kind = ''
+        for (let part = piece; part; part = part.parentElement)
+            kind += ` ${part.tagName} ${part.className} ${part.getAttribute('style')}`
+        seen.has(kind) ? piece.remove() : seen.add(kind)
+    }
+}"""
+
+
+def violations(page, context=None, **options):
+    found = Axe().run(page, context, {"resultTypes": ["violations"], **options}).response["violations"]
+    return [f"axe {violation['id']}: {violation['nodes'][0]['html'][:200]}" for violation in found]
+
+
 @pytest.fixture(scope="module")
 def address(site):
     return serve(site)
@@ -47,16 +71,24 @@ def page_faults(browser, url, mode):
     """What a reader of this page would miss or be disturbed by."""
     faults, requests, responses = [], [], []
     page = browser.new_page(**MODES[mode])
+    page.add_init_script(SHIFTS)
     page.on("console", lambda message: message.type == "error" and faults.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: faults.append(f"script: {error}"))
     page.on("request", lambda request: requests.append(request.url))
     page.on("response", lambda response: responses.append(response))
     page.goto(url)
+    if mode == "phone":  # which moves more
+        page.wait_for_timeout(300)
+    if (shift := page.evaluate("shift")) > 0.05:
+        faults.append(f"jumps by {shift:.2f}")
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")  # folded is shown, too
     faults += [f"outside request: {url}" for url in requests if urlsplit(url).hostname not in ("127.0.0.1", None)]
-    size = sum(len(response.body()) for response in responses if response.ok)
-    if len(responses) > 20 or size > 1.2e6:
-        faults.append(f"heavy: {size / 1e3:.0f} kB in {len(responses)} requests")
+    bodies = [response.body() for response in responses if response.ok]
+    size, packed = sum(map(len, bodies)), sum(len(gzip.compress(body, 6)) for body in bodies)
+    if len(responses) > 20 or size > 1.2e6 or packed > 400e3:
+        faults.append(f"heavy: {size / 1e3:.0f} kB, {packed / 1e3:.0f} kB packed, in {len(responses)} requests")
+    if blocking := page.locator("script[src]:not([defer], [async], [type=module])").count():
+        faults.append(f"{blocking} scripts block the text")
     if page.evaluate("document.documentElement.scrollWidth > innerWidth + 1"):
         faults.append("scrolls sideways")
     if page.locator("main img:not([alt]), main img[alt='']").count():
@@ -66,11 +98,16 @@ def page_faults(browser, url, mode):
     faults += page.evaluate(UNSEEN)
     text = page.evaluate(SENTENCES)
     faults += [f"raw formula: {raw}" for raw in re.findall(r"\$[^$\n]+\$|\\[A-Za-z]+.*", text)]
-    if mode != "phone":  # the same page as on the desktop
-        # In the dark only contrast differs, and that of figures is computed in test_draw.py.
-        dark = {"context": {"exclude": [[".it-svg"]]}, "options": {"runOnly": ["color-contrast"]}}
-        for violation in Axe().run(page, **(dark if mode == "dark" else {})).response["violations"]:
-            faults.append(f"axe {violation['id']}: {violation['nodes'][0]['html'][:200]}")
+    if mode == "desktop":  # on the phone it is the same, and in the dark only contrast differs
+        faults += violations(page, rules={"color-contrast": {"enabled": False}})
+        page.add_style_tag(content="* { transition: none !important }")  # colors change at once
+        page.emulate_media(color_scheme="dark")
+        unseen = page.evaluate(UNSEEN)
+        page.evaluate(ONE_OF_A_KIND)
+        computed = {"exclude": [[".it-svg"]]}  # by test_draw.py
+        faults += [f"in the dark: {fault}" for fault in unseen + violations(page, computed, runOnly=["color-contrast"])]
+        page.emulate_media(color_scheme="light")
+        faults += violations(page, runOnly=["color-contrast"])
     page.close()
     return faults
 
@@ -232,8 +269,20 @@ def test_a_broken_book_is_not_built(tmp_path):
     ("<svg class=it-svg aria-label=x><text class=num fill=#eee>1</text></svg>", "the ink of the page"),
     ("<article><math style='display:none'><mi>x</mi></math></article>", "a formula is hidden"),
     ("<p style='color:#ccc;background:#fff'>pale</p>", "axe color-contrast"),
+    ("<pre class=highlight><span class=k>for</span><span class=k>in</span><span class=c style='color:#ccc'>pale</span></pre>",
+     "axe color-contrast"),
+    ("<style>@media (prefers-color-scheme: dark) { p { background: #000; color: #333 } }</style><p>pale</p>",
+     "in the dark: axe color-contrast"),
+    ("<svg class=it-svg aria-label=x><text class=num fill=#eee>1</text></svg>", "in the dark: the numbers of a figure"),
+    ("<button></button>", "axe button-name"),
+    ("<script src=x.js></script>", "1 scripts block"),
+    ("<p hidden>" + "x" * 1_300_000, "heavy: 1300 kB"),
+    ("<script>" + json.dumps([pow(3, i, 10**9 + 7) for i in range(99_000)]) + "</script>", " kB packed"),
+    ("".join(f"<script defer src=x.js?{i}></script>" for i in range(21)), "in 22 requests"),
+    ("<p>down</p>" * 50 + "<script>setTimeout(() => document.body.style.paddingTop = '300px', 100)</script>", "jumps"),
 ])
 def test_a_broken_page_is_found(browser, tmp_path, body, fault):
-    (tmp_path / "x.html").write_text(
-        f"<!doctype html><html lang=en><title>x</title><meta charset=utf-8><main><h1>x</h1>{body}</main></html>")
-    assert fault in "\n".join(page_faults(browser, serve(tmp_path) + "x.html", "desktop"))
+    (tmp_path / "x.js").write_text("")
+    (tmp_path / "x.html").write_text("<!doctype html><html lang=en><title>x</title><meta charset=utf-8>"
+                                     f"<link rel=icon href=data:,><main><h1>x</h1>{body}</main></html>")
+    assert fault in "\n".join(page_faults(browser, serve(tmp_path) + "x.html", "phone" if fault == "jumps" else "desktop"))

@@ -21,7 +21,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 # What a page has for the screen only: the code of figures, their numbers once more and where to point at them, what
 # waits for an answer to be typed, the list of chapters, and what opens a fold.
 SCREEN = (".headerlink, .tag_hide-input details.hide, figure.it details, svg .hit, .tag_exercise .cell_output, "
-          "section section:has(> .toctree-wrapper), details.hide > summary")
+          "section section:has(> .toctree-wrapper), details.hide > summary, .live, .play")
 
 # Writes the number of its page behind each link.
 NUMBER_LINKS = """numbers => {

