@@ -1,6 +1,7 @@
 """Every chapter passes every gate, and every gate turns a broken chapter away."""
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -8,11 +9,12 @@ import every_number
 import nbformat
 import numpy as np
 import pytest
-from book import (CHAPTERS, ROOT, chapter_number, code_faults, names, number_faults, prose_faults, read, state_faults,
-                  template_faults)
+from book import (CHAPTERS, ROOT, chapter_number, code_cells, code_faults, names, number_faults, prose_faults, read,
+                  state_faults, tags, template_faults)
 from exercises import exercise_faults, quiz_faults
+from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
-from run import KERNEL
+from run import FETCH, KERNEL, repository, set_fetching
 
 each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 
@@ -20,6 +22,48 @@ each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.s
 @each_chapter
 def test_state(path):
     assert not state_faults(read(path))
+
+
+def fetches(notebook):
+    return any("remove-cell" in tags(cell) for cell in notebook.cells)
+
+
+def test_chapters_fetch_the_module_where_the_settings_name_the_repository():
+    assert {fetches(read(path)) for path in CHAPTERS} == {bool(repository())}, "run `make run`"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A repository of the book, on this machine."""
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "chapters").mkdir()
+    shutil.copytree(ROOT / "chapters" / "inside_transformer", folder / "chapters" / "inside_transformer")
+    for command in ("init", "add .", "-c user.name=x -c user.email=x@x.example commit -m x"):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
+    return folder.as_uri()
+
+
+@pytest.mark.parametrize("number", [2, 8])
+def test_a_chapter_alone_fetches_the_module(source, tmp_path, number):
+    """As on Colab: its outputs are those that are stored."""
+    def outputs():
+        return [output.get("data", output.get("text")) for cell in code_cells(notebook) for output in cell.outputs]
+    notebook = read(CHAPTERS[number - 1])
+    stored = outputs()
+    set_fetching(notebook, source)
+    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": tmp_path}}, coalesce_streams=True,
+                   extra_arguments=["--IPKernelApp.log_level=ERROR"]).execute()
+    assert outputs() == stored
+    assert (tmp_path / "book" / "chapters").is_dir()
+
+
+def test_beside_the_module_nothing_is_fetched():
+    notebook = read(CHAPTERS[1])
+    set_fetching(notebook, "file:///nowhere")
+    assert [cell.source for cell in notebook.cells if "remove-cell" in tags(cell)] == [FETCH.format(url="file:///nowhere")]
+    exec(FETCH.format(url="file:///nowhere"), {})
+    set_fetching(notebook, "")
+    assert notebook.cells == [cell for cell in read(CHAPTERS[1]).cells if "remove-cell" not in tags(cell)]
 
 
 @each_chapter

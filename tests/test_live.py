@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
-from book import CHAPTERS, ROOT
+from book import CHAPTERS, ROOT, code_cells, read
 from browsing import build, serve
 
 NUMPY = [path.stem for path in CHAPTERS[:5]]
 CHAPTER = NUMPY[1]
+IMPORTS = read(CHAPTERS[1]).cells.index(code_cells(read(CHAPTERS[1]))[0])
+VECTORS, FIGURE = IMPORTS + 1, IMPORTS + 2  # what the cells after it have
 
 # What each cell shows: what it prints, and the captions and numbers of its figure.
 SHOWN = """() => [...document.querySelectorAll('div.cell.container')].map(cell =>
@@ -186,16 +188,16 @@ def test_the_running_page_is_accessible(live):
 
 def test_a_changed_number_changes_total_figure_and_check(live):
     before = live.page.evaluate(SHOWN)
-    code = cell(live, 3).locator("textarea")
+    code = cell(live, VECTORS).locator("textarea")
     code.fill(code.input_value().replace("[1.0, 0.5]", "[1.0, 0.9]"))
-    cell(live, 3).get_by_role("button", name="Run from here").click()
+    cell(live, VECTORS).get_by_role("button", name="Run from here").click()
     wait(live.page, "Ran")
     X = np.array([[1.0, 0.9], [0.7, 0.4], [-0.3, 0.9]])
     total = f"{np.exp(X @ X[0]).sum():.2f}"
     after = live.page.evaluate(SHOWN)
     assert after != live.stored
     assert total in after and total not in before
-    assert "dog (1.00, 0.90)" in cell(live, 4).locator("svg.it-svg").get_attribute("aria-label")
+    assert "dog (1.00, 0.90)" in cell(live, FIGURE).locator("svg.it-svg").get_attribute("aria-label")
     assert any(f"with the total {total}" in text for text in after)
 
     exercise = live.page.locator(".tag_exercise[id^=cell-]").first.get_attribute("id").removeprefix("cell-")
@@ -204,27 +206,27 @@ def test_a_changed_number_changes_total_figure_and_check(live):
 
 
 def test_a_cell_answers_as_in_a_notebook(live):
-    assert run(live, 3, "print(1)\n'two'") == "1\n'two'"
-    assert run(live, 3, "2;") == run(live, 3, "None") == ""
-    assert run(live, 3, "'<b>'") == "'<b>'"
-    assert run(live, 3, "exit()") == "SystemExit: None"
-    assert run(live, 3, "import torch") == "ModuleNotFoundError: No module named 'torch'"
-    assert run(live, 2, "1 / 0") == "ZeroDivisionError: division by zero"  # a cell that had no output
+    assert run(live, VECTORS, "print(1)\n'two'") == "1\n'two'"
+    assert run(live, VECTORS, "2;") == run(live, VECTORS, "None") == ""
+    assert run(live, VECTORS, "'<b>'") == "'<b>'"
+    assert run(live, VECTORS, "exit()") == "SystemExit: None"
+    assert run(live, VECTORS, "import torch") == "ModuleNotFoundError: No module named 'torch'"
+    assert run(live, IMPORTS, "1 / 0") == "ZeroDivisionError: division by zero"  # a cell that had no output
     assert status(live.page) == f"Cell {len(live.stored) - 30} stops: ZeroDivisionError: division by zero"
 
 
 def test_a_cell_that_fails_is_the_last_that_runs(live):
-    assert run(live, 3, "print('before')") == "before"
-    cell(live, 3).locator("textarea").fill("print('after')")
-    cell(live, 2).locator("textarea").fill("oops")
-    cell(live, 2).get_by_role("button", name="Run from here").click()
+    assert run(live, VECTORS, "print('before')") == "before"
+    cell(live, VECTORS).locator("textarea").fill("print('after')")
+    cell(live, IMPORTS).locator("textarea").fill("oops")
+    cell(live, IMPORTS).get_by_role("button", name="Run from here").click()
     wait(live.page, "NameError")
     assert not live.page.locator("[aria-busy=true]").count()
-    assert cell(live, 3).locator(".cell_output").inner_text().strip() == "before"
+    assert cell(live, VECTORS).locator(".cell_output").inner_text().strip() == "before"
 
 
 def test_a_cell_is_written_and_run_by_keyboard(live):
-    code = cell(live, 3).locator("textarea")
+    code = cell(live, VECTORS).locator("textarea")
     code.fill("")
     code.press_sequentially("def f(x):\nreturn x + 1\n")
     assert code.input_value() == "def f(x):\n    return x + 1\n    " and code.get_attribute("rows") == "3"
@@ -239,14 +241,14 @@ def test_a_cell_is_written_and_run_by_keyboard(live):
 
 def test_python_starts_anew(live):
     """Out of a loop without end, and keeping what is written."""
-    cell(live, 3).locator("textarea").fill("while True: pass")
-    cell(live, 3).get_by_role("button", name="Run cell").click()
-    assert cell(live, 3).get_attribute("aria-busy") == "true"
+    cell(live, VECTORS).locator("textarea").fill("while True: pass")
+    cell(live, VECTORS).get_by_role("button", name="Run cell").click()
+    assert cell(live, VECTORS).get_attribute("aria-busy") == "true"
     live.page.get_by_role("button", name="Restart Python").click()
     wait(live.page, "anew")
-    assert not cell(live, 3).get_attribute("aria-busy") and len(live.page.workers) == 1
-    assert cell(live, 3).locator("textarea").input_value() == "while True: pass"
-    assert run(live, 3, "X").startswith("NameError")
+    assert not cell(live, VECTORS).get_attribute("aria-busy") and len(live.page.workers) == 1
+    assert cell(live, VECTORS).locator("textarea").input_value() == "while True: pass"
+    assert run(live, VECTORS, "X").startswith("NameError")
     assert not live.faults
 
 

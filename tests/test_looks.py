@@ -1,5 +1,6 @@
 """The front page, the glossary, search, the ways in from elsewhere, and pages that are light."""
 import re
+import shutil
 import struct
 
 import nbformat
@@ -9,8 +10,9 @@ from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, figures, number_faults, read
 from browsing import build, serve
 from bs4 import BeautifulSoup
+from nbclient import NotebookClient
 from nbformat.v4 import new_markdown_cell, new_notebook
-from run import KERNEL
+from run import KERNEL, repository
 
 PHONE = {"width": 390, "height": 844}  # narrow pages move more
 TITLES = {f"chapters/{path.stem}.html": read(path).cells[0].source.splitlines()[0].lstrip("# ") for path in CHAPTERS}
@@ -128,7 +130,8 @@ def doors(path):
 
 
 def test_colab_and_binder_need_the_repository(site, published):
-    assert doors(site / "chapters" / f"{CHAPTERS[0].stem}.html") == [f"../_sources/chapters/{CHAPTERS[0].name}"]
+    *elsewhere, download = doors(site / "chapters" / f"{CHAPTERS[0].stem}.html")
+    assert download == f"../_sources/chapters/{CHAPTERS[0].name}" and len(elsewhere) == (2 if repository() else 0)
     assert doors(published / "chapters" / "a.html") == [
         "https://colab.research.google.com/github/someone/transformer/blob/main/chapters/a.ipynb",
         "https://mybinder.org/v2/gh/someone/transformer/main?urlpath=lab/tree/chapters/a.ipynb",
@@ -156,6 +159,16 @@ def test_binder_and_docker_install_what_the_readme_does():
     pythons = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     assert re.search(r"FROM python:(\S+)-slim", docker)[1] in pythons
     assert (ROOT / ".binder" / "runtime.txt").read_text().strip().removeprefix("python-") in pythons
+
+
+def test_the_download_has_all_that_a_chapter_needs(site, tmp_path):
+    shutil.unpack_archive(site / "inside-the-transformer.zip", tmp_path)
+    book = tmp_path / "inside-the-transformer"
+    assert [path.name for path in sorted((book / "chapters").glob("*.ipynb"))] == [path.name for path in CHAPTERS]
+    notebook = read(book / "chapters" / CHAPTERS[12].name)  # reads stored weights
+    NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": book / "chapters"}}).execute()
+    assert {line.removeprefix("-r ") for line in (book / "requirements.txt").read_text().splitlines() if "-r" in line} <= {
+        path.name for path in book.iterdir()}
 
 
 def cards(path):

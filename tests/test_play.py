@@ -11,17 +11,17 @@ from inside_transformer.attention import softmax
 from inside_transformer.draw.figure import ROLES
 from playwright.sync_api import expect
 
-PAGES = {"arrows": 2, "spread": 5, "arcs": 7, "mask": 11}  # the chapter of each
+PAGES = {"arrows": 2, "spread": 5, "arcs": 7, "mask": 11, "heads": 13}  # the chapter of each
 
 # Every number that a form shows, in full and as it is printed, by its name.
 SHOWN = """form => Object.groupBy([...form.querySelectorAll('data')].map(place => ({
     name: place.className, value: Number(place.value), text: place.textContent})), place => place.name)"""
 
-# Each setting is a value for every slider, or the radio button to pick.
+# Each setting is a value for every slider, or a name and what to pick there.
 SET = """(form, values) => {
     form.querySelectorAll('[type=range]').forEach((slider, i) => slider.value = values[i])
-    for (const value of form.querySelector('[type=radio]') ? values : [])
-        form.querySelector(`[type=radio][name=${value[0]}][value="${value[1]}"]`).checked = true
+    for (const [name, value] of form.querySelector('[type=radio]') ? values : [])
+        form.elements[name].value = value
     form.dispatchEvent(new Event('input'))
 }"""
 
@@ -51,13 +51,34 @@ def mask(values):
     return {"lower": by, "score": lowered, "weight": softmax(lowered)}
 
 
-START = {"arrows": [1.0, 0.5, 0.7, 0.4, -0.3, 0.9], "spread": [2], "arcs": [("head", 0), ("asks", 2)], "mask": [0]}
+def heads(values):
+    (_, sentence), (_, head), (_, asks) = values
+    A = of_the_model(stored("13.1")["sentences"][sentence])[head]
+    return {"A": A, "weight": A[asks]}
+
+
+def of_the_model(tokens):
+    """The weights of every head, (n_layers * H, T, T), from those that chapter 13 computes: its own sentence, or one drawn."""
+    thirteen, T = chapter(13), len(tokens)
+    own = tokens == thirteen.text
+    weights = thirteen.weights if own else thirteen.weights_all[thirteen.sentences.index(tokens[1:])]
+    return weights[..., :T, :T].flatten(0, 1).detach().numpy()  # the longest of those drawn has more tokens
+
+
+def stored(label):
+    return json.loads(play.STORED.read_text(encoding="utf-8"))[label]
+
+
+START = {"arrows": [1.0, 0.5, 0.7, 0.4, -0.3, 0.9], "spread": [2], "arcs": [("head", 0), ("asks", 2)], "mask": [0],
+         "heads": [("sentence", 0), ("head", 0), ("asks", 7)]}
 rng = np.random.default_rng(seed=0)
 SETTINGS = [
     *((arrows, (rng.integers(-20, 31, 6) / 20).tolist()) for _ in range(4)),
     *((spread, [power]) for power in (0, 2, 6, 9)),
     *((arcs, [("head", head), ("asks", asks)]) for head in range(2) for asks in range(5)),
     *((mask, [by]) for by in (0, 0.5, 3, 7.5, 8)),
+    *((heads, [("sentence", sentence), ("head", head), ("asks", (sentence + head) % 11)])
+      for sentence in range(5) for head in range(8)),
 ]
 
 
@@ -86,15 +107,18 @@ def differing(form, kind, values):
     """The names of what a form shows that NumPy computes otherwise."""
     form.evaluate(SET, values)
     shown, expected = form.evaluate(SHOWN), kind(values)
+    far = 1e-6 if kind is heads else 1e-9  # its numbers are stored with six decimals
     assert shown.keys() == expected.keys()
     return [name for name, numbers in expected.items()
-            if not np.allclose([place["value"] for place in shown[name]], np.ravel(numbers), rtol=0, atol=1e-9)
+            if not np.allclose([place["value"] for place in shown[name]], np.ravel(numbers), rtol=0, atol=far)
             or [place["text"] for place in shown[name]] != [printed(name, number) for number in np.ravel(numbers)]]
 
 
 def printed(name, number):
     if name == "size":
         return str(number)
+    if name == "A":  # a map has colors only
+        return ""
     return re.sub("^-(?=0.00$)", "", f"{number:.2f}").replace("-", "−").replace("inf", "∞")
 
 
@@ -105,9 +129,25 @@ def test_the_numbers_to_start_from_are_those_of_the_chapters():
 
 
 def test_other_numbers_to_start_from_are_found():
-    stored = json.loads(play.text())
-    stored["2.6"]["X"][0][0] = 1.1
-    assert stored != play.figures()
+    other = json.loads(play.text())
+    other["2.6"]["X"][0][0] = 1.1
+    assert other != play.figures()
+
+
+def misprinted(decimals):
+    """How many weights of chapter 13 are printed otherwise once they are stored with so many decimals."""
+    own = np.stack([of_the_model(tokens) for tokens in stored("13.1")["sentences"]])
+    assert own.shape == np.shape(stored("13.1")["weights"]) == (5, 8, 11, 11)
+    return sum(printed("weight", a) != printed("weight", b) for a, b in zip(own.flat, play.rows(own.ravel(), decimals)))
+
+
+def test_what_is_stored_of_every_head_is_printed_as_the_weights_of_the_model():
+    own = [of_the_model(tokens) for tokens in stored("13.1")["sentences"]]
+    assert play.rows(own, 6) == stored("13.1")["weights"] and misprinted(6) == 0
+
+
+def test_stored_weights_that_are_rounded_too_far_are_found():
+    assert misprinted(3) > 0
 
 
 @pytest.mark.parametrize("kind", PAGES)
@@ -124,7 +164,10 @@ def test_a_figure_shows_the_numbers_of_numpy(play_with, kind):
 @pytest.mark.parametrize("kind, right, wrong, name", [
     (arrows, "vectors.map(vector => vector[j])", "vectors.map(vector => vector[0])", "mix"),
     (spread, "Math.exp(score - largest)", "2 ** (score - largest)", "weight"),
-    (arcs, "/ Math.sqrt(wide)", "/ Math.sqrt(Q[0].length)", "weight"),
+    (arcs, "weights[sentence][head]", "weights[sentence][0]", "weight"),
+    (heads, "weights[sentence][head]", "weights[0][head]", "weight"),
+    (heads, '"weight", A[asks]', '"weight", A.map(row => row[asks])', "weight"),
+    (heads, '"A", A.flat()', '"A", A.toReversed().flat()', "A"),
     (mask, "j > i", "j >= i", "score"),
     (mask, 'replace("-", "−")', 'replace("-", "-")', "score"),
 ])
@@ -137,12 +180,13 @@ def test_a_wrong_number_is_found(play_with, site, kind, right, wrong, name):
 
 def test_numpy_computes_what_the_chapters_print():
     """At the start and at the end of each slider."""
-    two, five, seven, eleven = map(chapter, PAGES.values())
+    two, five, seven, eleven, thirteen = map(chapter, PAGES.values())
     for found, expected in [
         (arrows(START["arrows"])["weight"], two.weights), (arrows(START["arrows"])["mix"], two.new_dog),
         (np.sort(spread([9])["weight"][0]), np.sort(softmax(five.scores[512][:8]))),
         (arcs(START["arcs"])["weight"], seven.weights[0][2]),
         (mask(START["mask"])["weight"], eleven.before), (mask([8])["weight"], eleven.weights),
+        (heads(START["heads"])["A"], thirteen.weights[0, 0].detach()),
     ]:
         assert np.allclose(found, expected, rtol=0, atol=1e-9)
 
@@ -170,11 +214,26 @@ def test_a_tip_is_dragged(play_with):
     assert texts(form, "X") == ["1.00", "0.50", "0.70", "0.40", "−1.00", "0.90"]
 
 
+def test_every_head_and_sentence_goes_by_its_name(play_with):
+    form, weights = play_with("heads"), chapter(13).weights.detach()
+    for layer, h in np.ndindex(2, 4):
+        form.get_by_label(f"block {layer + 1}, head {h + 1}", exact=True).check()
+        assert texts(form, "weight") == [printed("weight", weight) for weight in weights[layer, h, 7]]
+    for words in (tokens[1:] for tokens in stored("13.1")["sentences"]):
+        form.locator("select").select_option(" ".join(words))
+        for places in (".words .token", "th.token"):
+            assert form.locator(places).all_text_contents() == ["<start>", *words]
+        assert form.locator("tr.asks").text_content().strip() == words[6]
+
+
 @pytest.mark.parametrize("kind, control, key, stands_for, said", [
     ("arrows", "dog, first number", "ArrowRight", None, "dog scores dog 1.35, puppy 0.94, car 0.14; weights: "),
     ("spread", "dk", "End", "512", "d_k 512: largest weight 0.89, divided 0.33"),
     ("arcs", "head 1", "ArrowRight", None, "head 2, chased looks at: the 0.20, dog 0.20, chased 0.20, "),
     ("mask", "lower by", "End", "infinity", "chased looks at: the 0.21, dog 0.58, chased 0.21, the 0.00, ball 0.00"),
+    ("heads", "block 1, head 4", "ArrowRight", None, "block 2, head 1, chase looks at: <start> "),
+    ("heads", "sentence", "ArrowDown", None, "block 1, head 1, chases looks at: <start> "),
+    ("heads", "chase", "ArrowLeft", None, "block 1, head 1, sees looks at: <start> "),
 ])
 def test_a_key_moves_a_figure_and_it_says_what_there_is_to_see(play_with, kind, control, key, stands_for, said):
     form = play_with(kind)
@@ -239,7 +298,7 @@ def jumps(form, site):
     """Whether the script, which comes after the text, changes how high the form is."""
     before = list(heights(form))
     form.page.add_script_tag(path=site / "_static" / "play.js")
-    assert form.locator("data").first.text_content()
+    assert form.locator("data").last.text_content()
     return list(heights(form)) != before
 
 

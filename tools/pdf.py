@@ -62,6 +62,8 @@ def article(site, page):
         drawing["role"] = "img"  # with nothing to point at, it is one picture, and its label is its alt text
     for part in text.select("[id]"):
         part["id"] = anchor(page, f"#{part['id']}")
+    for part in text.select("a[download]"):
+        part.unwrap()  # a file beside the pages
     for part in text.select("a[href]"):
         if not urlsplit(part["href"]).scheme:
             part["href"] = f"#{anchor(page, part['href'])}"

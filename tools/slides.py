@@ -98,6 +98,8 @@ class Deck:
     def __init__(self, notebook):
         self.sections, self.run = [], []  # the run: prose since the last slide
         for cell in notebook.cells:
+            if "remove-cell" in cell.metadata.get("tags", ()):
+                continue
             if cell.cell_type == "code":
                 self.add_code(cell)
             elif cell.source.startswith("**Question"):

@@ -19,8 +19,8 @@ about {megabytes} MB, from {host}.</span>
 <p role="status"></p>
 </div>
 """
-NO_OFFER = """<p class="live">This chapter needs PyTorch, which does not run in a page.
-The README of the book says how to run it on your machine.</p>
+NO_OFFER = """<p class="live">This chapter needs PyTorch, which does not run in a page. It runs on your machine: download
+<a href="{root}inside-the-transformer.zip" download>all chapters</a>; the README among them says how.</p>
 """
 
 
@@ -30,8 +30,9 @@ def offer(app, doctree, docname):
                      if cell.get("nb_element") == "cell_code_source")
     if code:
         url = app.config.pyodide_url
-        html = NO_OFFER if re.search(r"^(import|from) torch\b", code, re.MULTILINE) else OFFER.format(
-            url=url, megabytes=MEGABYTES, host=urlsplit(url).hostname or "this site")
+        text = NO_OFFER if re.search(r"^(import|from) torch\b", code, re.MULTILINE) else OFFER
+        html = text.format(url=url, megabytes=MEGABYTES, host=urlsplit(url).hostname or "this site",
+                           root="../" * docname.count("/"))
         chapter = doctree.next_node(nodes.section)
         place = next(i for i, part in enumerate(chapter) if isinstance(part, (nodes.section, nodes.container)))
         chapter.insert(place, nodes.raw("", html, format="html"))

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 
 HERE = pathlib.Path(__file__).parent
 FIGURES = json.loads((HERE / "figures.json").read_text(encoding="utf-8"))
-TEMPLATES = Environment(loader=FileSystemLoader(HERE))
+TEMPLATES = Environment(loader=FileSystemLoader(HERE), autoescape=True)
 
 
 def insert_forms(app, doctree):

@@ -87,20 +87,23 @@
       }
     },
 
-    arcs(form, {tokens, Q, K, H}) {
-      const paths = form.querySelectorAll("svg > path")
+    arcs(form, {sentences, weights}) {
+      const [words, rows, paths] = [".token", "tr", "svg > path"].map(each => form.querySelectorAll(each))
 
       return () => {
-        const [head, asks] = ["head", "asks"].map(name => Number(form.elements[name].value))
-        const wide = Q[0].length / H, own = row => row.slice(head * wide, (head + 1) * wide)
-        const weights = softmax(K.map(k => dot(own(Q[asks]), own(k)) / Math.sqrt(wide)))
-        show(form, "weight", weights)
-        weights.forEach((weight, j) => {
+        const [sentence, head, asks] = ["sentence", "head", "asks"].map(name => Number(form.elements[name].value))
+        const tokens = sentences[sentence], A = weights[sentence][head]
+        words.forEach((word, i) => word.textContent = tokens[i % tokens.length])
+        rows.forEach((row, i) => row.classList.toggle("asks", i == asks))
+        show(form, "A", A.flat(), () => "")
+        show(form, "weight", A[asks])
+        A[asks].forEach((weight, j) => {
           const from = 100 * asks + 50 + 10 * Math.sign(j - asks), to = 100 * j + 50, up = 130 - 40 * Math.abs(j - asks)
-          const d = j == asks ? "" : `M${from} 142C${from} ${up} ${to} ${up} ${to} 138`  // none to itself
+          const d = j == asks || !weight ? "" : `M${from} 142C${from} ${up} ${to} ${up} ${to} 138`  // none to itself, or without weight
           set(paths[j], {d, "stroke-width": 1 + 14 * weight})
         })
-        return `head ${head + 1}, ${tokens[asks]} looks at: ${listed(tokens, weights)}`
+        const name = form.querySelector("[name=head]:checked").labels[0].textContent.trim()
+        return `${name}, ${tokens[asks]} looks at: ${listed(tokens, A[asks])}`
       }
     },
 
