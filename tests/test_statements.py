@@ -9,7 +9,7 @@ IDS = [f"{number}.{i + 1}" for number, count in COUNT.items() for i in range(cou
 
 @pytest.fixture(scope="module")
 def ch():
-    return {number: chapter(number) for number in COUNT}
+    return {number: chapter(number) for number in [*COUNT, 12, 13]}  # those two show what the essay says of trained models
 
 
 def close(array, expected, decimals=2):
@@ -146,9 +146,10 @@ def test_4_4(ch):
     assert "(4, 4) (4, 4) (4, 4)\n(5, 4) (5, 4) (5, 4)" in shown(4, "4.4")
 
 
-def test_4_5():
+def test_4_5(ch):
     said = [cell.source for cell in read(CHAPTERS[3]).cells if "4.5" in cell.metadata.get("shows", ())]
     assert "picked these weights by hand" in said[0] and "learns" in said[0]
+    assert (ch[12].W_Q == 0).mean() > 0.5 and not (ch[12].learned == 0).any()
 
 
 def test_4_6(ch):
@@ -270,11 +271,13 @@ def test_7_2(ch):
     assert "[0.09, 0.37, 0.09, 0.09, 0.37]" in shown(7, "7.2")
 
 
-def test_7_3():
+def test_7_3(ch):
     said = [cell.source for cell in read(CHAPTERS[6]).cells
             if cell.cell_type == "markdown" and "7.3" in cell.metadata.get("shows", ())]
     assert "by hand" in said[0] and "Many are not" in said[0]
     assert "head 1: chased → dog 0.37" in shown(7, "7.3")
+    trained = [ch[13].is_clear, (ch[13].theirs >= 0.9).any(dim=0)]  # our heads, and MiniLM's
+    assert [clear.sum() for clear in trained] == [5, 27] and [clear.numel() for clear in trained] == [8, 72]
 
 
 def test_7_4(ch):
@@ -405,6 +408,8 @@ def test_9_6(ch):
     np.testing.assert_allclose(c.pre(c.X).detach(), (normed + c.mlp(c.norm2(normed))).detach())
     np.testing.assert_allclose(c.post(c.X).detach(), c.output)
     assert "post True\npre True" in shown(9, "9.6") and "[[ 4.38,  5.10,  1.47,  0.13]" in shown(9, "9.6")
+    post, pre = (ch[12].deep[f"{norm} 12 0.01"] for norm in ("post", "pre"))  # twelve blocks, three seeds, the higher rate
+    assert len(post) == len(pre) == 3 and min(post) > 3 * max(pre)
 
 
 def test_10_1(ch):
