@@ -14,7 +14,7 @@ pdf: book .venv/test.done  ## the whole book as one PDF: _build/inside-the-trans
 	$(BIN)/python tools/pdf.py
 
 handouts: .venv/run.done  ## notebooks without solutions for students, and the solutions for teachers
-	PYTHONPATH=tests:tools $(BIN)/python tools/handouts.py
+	PYTHONPATH=_ext:tests:tools $(BIN)/python tools/handouts.py
 
 slides: .venv/book.done  ## make a deck of slides from each chapter
 	PYTHONPATH=_ext $(BIN)/python tools/slides.py

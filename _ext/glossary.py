@@ -23,8 +23,9 @@ def entries(env, docname):
 
 def first_use(doctree, word):
     """The text in which a term is bold, or else the first that has it in a sentence, below the head of the chapter."""
-    texts = [text for section in doctree[0].children if isinstance(section, nodes.section)
-             for paragraph in section.findall(nodes.paragraph) for text in paragraph.findall(nodes.Text)]
+    sections = [part for part in doctree[0].children if isinstance(part, nodes.section)]
+    sections.sort(key=lambda section: section[0].astext() in ("Quiz", "Exercises"))  # they come after the text
+    texts = [text for section in sections for paragraph in section.findall(nodes.paragraph) for text in paragraph.findall(nodes.Text)]
     bold = (text for text in texts if isinstance(text.parent, nodes.strong) and word.fullmatch(text))
     plain = (text for text in texts if isinstance(text.parent, nodes.paragraph) and word.search(text))
     return next(bold, None) or next(plain, None)

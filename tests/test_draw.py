@@ -352,3 +352,9 @@ def refuses(call, *parts):
         call()
     missing = [part for part in parts if part not in str(error.value)]
     assert not missing, f"{str(error.value)!r} does not say {missing}"
+
+
+@pytest.mark.parametrize("size", [0.0, 0.7, 2.0, 12.0, 900.0])
+def test_squared_paper_has_few_numbers_however_long_an_arrow_is(size):
+    text = arrows(vectors=np.array([[size, 0.4 * size]]))._repr_html_()
+    assert 1 < len(re.findall(r"<text", text)) <= 2 * 12 + 1

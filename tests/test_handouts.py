@@ -119,7 +119,7 @@ def ran(notebook, path):
 @pytest.mark.parametrize("name, answer", [("students", "Not filled in yet: "), ("teachers", "Right. ")])
 def test_zip_files_unpack_to_notebooks_that_run(folder, tmp_path, name, answer):
     shutil.unpack_archive(folder / f"{name}.zip", tmp_path)
-    assert {"LICENSE", "README.txt", "chapters", "notation.md", "requirements.txt"} == {
+    assert {"LICENSE", "README.txt", "chapters", "notation.md", "requirements.txt", "requirements-extra.txt"} == {
         path.name for path in (tmp_path / name).iterdir()}
     notebook = ran(handed_out(tmp_path, name, CHAPTERS[1]), tmp_path / name / "chapters")
     answers = [text_of(output) for cell in code_cells(notebook) for output in cell.outputs]

@@ -215,6 +215,28 @@ def test_a_cell_answers_as_in_a_notebook(live):
     assert status(live.page) == f"Cell {len(live.stored) - 30} stops: ZeroDivisionError: division by zero"
 
 
+def test_what_stops_a_cell_is_shown_where_its_output_is_folded(live):
+    folded = live.page.locator(".cell.tag_hide-output").first
+    folded.locator("textarea").fill("raise ValueError('a', '\\n', 'b')")
+    folded.locator("details").evaluate("fold => { fold.open = false }")
+    folded.get_by_role("button", name="Run cell").click()
+    wait(live.page, "stops: ValueError")
+    assert folded.get_by_text("ValueError: ('a'").is_visible()
+    assert run(live, VECTORS, "x = (1\ny").endswith("SyntaxError: '(' was never closed")
+
+
+def test_much_output_stays_small(live):
+    assert "more characters" in run(live, VECTORS, "print('y' * 30_000)\nfor i in range(30_000): print(i)")
+    assert cell(live, VECTORS).bounding_box()["height"] < 900 and len(status(live.page)) < 300
+    assert not live.page.evaluate("document.documentElement.scrollWidth > innerWidth + 1")
+
+
+def test_pyplot_draws_and_the_buttons_stay_in_reach(live):
+    run(live, VECTORS, "import matplotlib.pyplot as plt\nplt.plot([1, 2])")
+    assert cell(live, VECTORS).locator("img").evaluate("img => img.naturalWidth") > 300
+    assert live.page.get_by_role("button", name="Restart Python").bounding_box()["y"] < 300
+
+
 def test_a_cell_that_fails_is_the_last_that_runs(live):
     assert run(live, VECTORS, "print('before')") == "before"
     cell(live, VECTORS).locator("textarea").fill("print('after')")

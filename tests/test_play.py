@@ -214,6 +214,17 @@ def test_a_tip_is_dragged(play_with):
     assert texts(form, "X") == ["1.00", "0.50", "0.70", "0.40", "−1.00", "0.90"]
 
 
+def test_a_finger_drags_a_tip_and_not_the_page(play_with):
+    form = play_with("arrows", has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    form.locator(".tip").nth(2).scroll_into_view_if_needed()
+    box, before = form.locator(".tip").nth(2).bounding_box(), form.page.evaluate("scrollY")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch = form.page.context.new_cdp_session(form.page)
+    for name, down in [("touchStart", 0), *(("touchMove", step) for step in range(5, 61, 5)), ("touchEnd", None)]:
+        touch.send("Input.dispatchTouchEvent", {"type": name, "touchPoints": [] if down is None else [{"x": x, "y": y + down}]})
+    assert form.page.evaluate("scrollY") == before and float(texts(form, "X")[5]) < 0.6
+
+
 def test_every_head_and_sentence_goes_by_its_name(play_with):
     form, weights = play_with("heads"), chapter(13).weights.detach()
     for layer, h in np.ndindex(2, 4):

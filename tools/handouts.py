@@ -7,29 +7,11 @@ import shutil
 
 import nbformat
 from book import CHAPTERS, ROOT, read, tags
+from download import README, needed
 from nbconvert.preprocessors import TagRemovePreprocessor
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 HANDOUTS = ROOT / "_build" / "handouts"
-README = """Inside the Transformer
-
-{about}
-
-To open the notebooks you need Python 3.11, 3.12 or 3.13. In this folder:
-
-    python3 -m venv .venv
-    .venv/bin/pip install -r requirements.txt
-    .venv/bin/jupyter lab
-
-On Windows the folder is .venv\\Scripts instead of .venv/bin. In JupyterLab open a notebook of the folder
-chapters, then choose Run, Run All Cells.
-
-From the sixth chapter on the notebooks need PyTorch; on Linux pip brings a build for GPUs of several GB. Where a small
-one will do, install the CPU build into .venv first, as PyTorch's own start page says. The notebooks import the small
-module beside them, so leave them where they lie.
-
-Text and figures are under CC BY 4.0, code is under MIT: see LICENSE.
-"""
 ABOUT = {
     "students": """\
 These are the chapters for students, without the solutions. At the end of a chapter are its exercises: put your answer
@@ -72,16 +54,15 @@ def write(out):
     shutil.rmtree(out, ignore_errors=True)
     texts = "".join(path.read_text(encoding="utf-8") for path in CHAPTERS)
     pages = set(re.findall(r"\]\(\.\./([\w-]+\.md)", texts))
-    needed = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
     for convert in (students, teachers):
         name = convert.__name__
         shutil.copytree(ROOT / "chapters" / "inside_transformer", out / name / "chapters" / "inside_transformer",
                         ignore=shutil.ignore_patterns("__pycache__"))
         for path in CHAPTERS:
             nbformat.write(convert(read(path)), out / name / "chapters" / path.name)
-        for page in [*pages, "LICENSE"]:
+        for page in [*pages, "LICENSE", "requirements-extra.txt"]:
             shutil.copy(ROOT / page, out / name)
-        (out / name / "requirements.txt").write_text("\n".join(needed) + "\n")
+        (out / name / "requirements.txt").write_text(needed())
         (out / name / "README.txt").write_text(README.format(about=ABOUT[name]))
         shutil.make_archive(out / name, "zip", out, name)
 

@@ -20,7 +20,7 @@ about {megabytes} MB, from {host}.</span>
 </div>
 """
 NO_OFFER = """<p class="live">This chapter needs PyTorch, which does not run in a page. It runs on your machine: download
-<a href="{root}inside-the-transformer.zip" download>all chapters</a>; the README among them says how.</p>
+<a href="{root}inside-the-transformer.zip" download>all chapters</a>; README.txt among them says how.</p>
 """
 
 

@@ -89,10 +89,14 @@
     const shown = element.querySelector(".cell_input .highlight")
     const code = document.createElement("textarea")
     const fit = () => { code.rows = code.value.split("\n").length }
+    const change = () => {
+      fit()
+      onbeforeunload = event => event.preventDefault()  // the browser asks before what was written is gone
+    }
     const cell = {element, code, number: i + 1}
     Object.assign(code, {
       value: shown.querySelector("pre").textContent.trimEnd(), ariaLabel: `Code of cell ${cell.number}`,
-      spellcheck: false, autocapitalize: "off", wrap: "off", oninput: fit})
+      spellcheck: false, autocapitalize: "off", wrap: "off", oninput: change})
     fit()
     code.onkeydown = event => {
       if (event.key != "Enter" || event.isComposing) return
@@ -104,7 +108,7 @@
     }
     const row = document.createElement("div")
     row.className = "live-run"
-    row.append(button("Run", () => run([cell]), `Run cell ${cell.number}`),
+    row.append(`Cell ${cell.number} `, button("Run", () => run([cell]), `Run cell ${cell.number}`),
                button("Run from here", () => run(cells.slice(i)), `Run from here, cell ${cell.number} and those below`))
     shown.replaceChildren(code, row)
     return cell
@@ -121,11 +125,20 @@
       if (answer.error) return say(answer.error)
       show(cell, answer)
       text = answer.text.trim()
-      if (answer.failed) return say(`Cell ${cell.number} stops: ${text.split("\n").pop()}`)
+      if (answer.failed) {
+        open(cell)
+        cell.element.scrollIntoView({block: "nearest"})
+        return say(`Cell ${cell.number} stops: ${answer.failed}`)
+      }
     }
     if (list.length > 1) return say(`Ran ${list.length} cells. Change one and press Shift and Enter, or Run from here.`)
-    list[0].element.querySelectorAll("details:has(> .cell_output)").forEach(fold => { fold.open = true })
-    say(`Cell ${list[0].number} has run. ${text}`)
+    open(list[0])
+    say(`Cell ${list[0].number} has run. ${text.length > 200 ? text.slice(0, 200) + " …" : text}`)
+  }
+
+  // Unfold the output of a cell.
+  function open({element}) {
+    element.querySelectorAll("details:has(> .cell_output)").forEach(fold => { fold.open = true })
   }
 
   function show({element}, {text, html}) {
@@ -139,7 +152,8 @@
     if (!text) return
     const printed = output.querySelector("pre")
     printed.textContent = text
-    if (printed.scrollWidth > printed.clientWidth) printed.tabIndex = 0  // the keyboard scrolls it
+    if (printed.scrollWidth > printed.clientWidth || printed.scrollHeight > printed.clientHeight)
+      printed.tabIndex = 0  // the keyboard scrolls it
   }
 
   first.onclick = begin

@@ -39,6 +39,7 @@
       const at = ([x, y]) => [120 * x, -120 * y]  // a point of the plane in the drawing
 
       tips.forEach((tip, i) => {
+        tip.addEventListener("touchstart", event => event.preventDefault(), {passive: false})  // the page stays where it is
         tip.addEventListener("pointerdown", event => tip.setPointerCapture(event.pointerId))
         tip.addEventListener("pointermove", event => {
           if (!tip.hasPointerCapture(event.pointerId)) return

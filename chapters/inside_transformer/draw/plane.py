@@ -55,7 +55,10 @@ class _Plane:
 
     def __init__(self, points):
         low, high = np.minimum(points.min(0), 0), np.maximum(points.max(0), 0)
-        step = 0.5 if (high - low).max() > 1 else 0.25
+        longest = (high - low).max()
+        step = 0.5 if longest > 1 else 0.25
+        while longest > 10 * step:  # room for the numbers at the edge
+            step *= 2
         low, high = np.floor(low / step) * step, np.ceil(high / step) * step  # whole squares
         self.scale = min((room / span for room, span in zip((WIDTH - 140, 330), high - low) if span), default=1)
         height = (high - low)[1] * self.scale + 72
