@@ -134,7 +134,7 @@ def test_functions_of_the_chapter_are_the_modules_and_pytorchs(chapter):
     M = X(B, H, T, D_head)
     close(chapter["rotate"](M, start=3), rotate(M, start=3), TURNED)
     assert chapter["base"] == BASE == 10000
-    close(chapter["silu"](M), F.silu(M), [1, 1])
+    close(chapter["silu"](M), F.silu(M), [1, 1, 1])
     close(chapter["rms_norm"](M, 1.5, eps=0.5), F.rms_norm(M, (D_head,), torch.full((D_head,), 1.5), eps=0.5), [D_head])
     close(chapter["layer_norm"](M, eps=0.5), F.layer_norm(M, (D_head,), eps=0.5), [D_head, D_head])
     halves = chapter["rotate_halves"](M)

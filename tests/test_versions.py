@@ -21,7 +21,7 @@ def test_a_setting_that_fails_is_reported(tmp_path, monkeypatch, capsys):
         versions.main(["--quick"])
     assert end.value.code
     printed = capsys.readouterr().out
-    lines = [line for line in printed.splitlines() if line.startswith(("holds ", "FAILED "))]
+    lines = [line for line in printed.splitlines() if line.startswith(("holds    ", "FAILED   "))]
     assert lines[0] == "holds    two threads: OMP_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2: 1 passed"
     assert lines[1:] == ["FAILED   MKL for SSE4.2: MKL_CBWR=SSE4_2"] and "test_it" in printed
 
