@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions kernels hooks mutants lab clean
+.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -47,6 +47,7 @@ numbers: .venv/run.done  ## write the page of every number in the chapters
 versions: .venv/test.done  ## the numbers on the oldest and the newest versions, and as other processors round them
 	$(BIN)/python tools/versions.py
 
+.PHONY: kernels
 kernels: .venv/test.done  ## the numbers as three other processors round them: less than a minute
 	$(BIN)/python tools/versions.py --quick
 

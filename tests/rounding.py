@@ -1,12 +1,14 @@
-"""How far apart two right computations of the same numbers may be: every tolerance of the tests comes from here.
+"""How far apart two right computations of the same numbers may be: the tolerances for what the models compute.
 
-Another processor, another number of threads, a cache or a fused call add the same products in another order, and each
-addition rounds. A sum of n products is off by at most n roundings, in any order (Higham, Accuracy and Stability of
-Numerical Algorithms, 2002, section 3.1), and sums that follow one another add theirs up. Because roundings go up as often
-as down, long computations stay far below that: under 8 times the root of n, but for a chance below one in a
-billion (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, 2019, theorem 2.4). A rounding is half an eps; two computations differ by twice the error of one.
+A different processor or number of threads, a cache, or a fused call adds up the same products in a different order, and
+each addition rounds. In any order, a sum of n products is off by at most n roundings (Higham, Accuracy and Stability of
+Numerical Algorithms, 2002, section 3.1), and sums that follow one another add theirs up. But roundings go up about as
+often as down, so long computations stay far below that: they exceed 8 times the root of n with a chance of less than
+one in a billion (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis, 2019, theorem 2.4). One
+rounding is half an eps, and two computations differ by at most twice the error of one.
 
-A wrong formula is off by a share of the result, hundreds of these limits in float32 and billions in float64.
+All this is a share of the largest number on the way. Tests therefore keep their numbers near 1, or say how large they
+get. A wrong formula is far beyond these limits: `test_rounding.py` has examples.
 """
 import math
 
@@ -17,8 +19,8 @@ from torch import nn
 def limit(dtype, lengths):
     """The largest difference between two computations, as a share of the largest number in them.
 
-    dtype: the type that they round to. lengths: how many products each sum adds up, for the sums that follow one another,
-    so that its length is the depth of the computation.
+    dtype: the type that they round to. lengths: for each of the sums that follow one another, how many products it adds
+    up, so that there are as many lengths as the computation is deep.
     """
     def add_up(roundings):
         return min(roundings, 8 * math.sqrt(roundings))
@@ -38,7 +40,7 @@ def passes(module, T, backward=False):
         elif isinstance(part, (nn.LayerNorm, nn.RMSNorm)):
             lengths += 2 * part.normalized_shape  # the mean, and the mean of the squares
         elif isinstance(part, nn.Embedding):
-            lengths.append(1)                     # it is added to another one
+            lengths.append(1)                     # its rows are added to others
         elif hasattr(part, "W_Q"):
             lengths += [part.W_Q.in_features, T, T]  # scores, softmax, the mix of the values
     return (3 if backward else 1) * lengths  # backward there are two products for each one forward
@@ -47,7 +49,7 @@ def passes(module, T, backward=False):
 def close(got, expected, lengths, largest=1.0):
     """Raise AssertionError unless both are the same numbers but for rounding, of the same shape and type.
 
-    got: a tensor or an array. expected: as well, or a list. largest: about how large the numbers on the way to them become.
+    got: a tensor or an array. expected: one too, or a list. largest: how large numbers on the way may get, if above 1.
     """
     got, expected = tensors(got, expected)
     torch.testing.assert_close(got, expected, rtol=0, atol=reach(expected, lengths, largest))

@@ -15,7 +15,7 @@ from inside_transformer.sentence import W_K, W_Q, W_V, WORD_X, X
 pytestmark = pytest.mark.filterwarnings("error")
 # The same examples on every run, and nothing left on disk.
 examples = settings(max_examples=25, deadline=None, derandomize=True, database=None)
-SUMS = [9, 7, 7]  # the longest here: scores of the d_k features of a key, softmax over the keys, the mix of their values
+SUMS = [9, 7, 7]  # the longest here: a score over d_k features, softmax over the keys, the mix of their values
 
 
 @st.composite

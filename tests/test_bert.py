@@ -68,7 +68,7 @@ def test_a_bias_of_the_keys_changes_nothing():
     weights = attn.weights(X)
     with torch.no_grad():
         attn.W_K.bias += 3
-        largest = (attn.W_Q(X).abs().max() * attn.W_K(X).abs().max()).item()  # a score rounds with what cancels in softmax
+        largest = (attn.W_Q(X).abs().max() * attn.W_K(X).abs().max()).item()  # of what cancels in softmax
         close(attn.weights(X), weights, passes(attn, 5), largest)
         attn.W_Q.bias += 3
         assert far(attn.weights(X), weights, passes(attn, 5), largest).any()

@@ -296,7 +296,7 @@ def test_rows_of_numbers_are_computed():
 
 
 def test_nbval_gate(tmp_path):
-    """Strict nbval, called as the suite calls it, compares each output, and nothing that the suite sets silences a cell."""
+    """Strict nbval, called as the suite calls it, compares each output. Nothing that the suite sets silences a cell."""
     nbformat.write(notebook(ran("print(1 + 1)", text="2\n")), tmp_path / "right.ipynb")
     nbformat.write(notebook(ran("print(1 + 1)", text="3\n")), tmp_path / "wrong.ipynb")
     nbformat.write(notebook(ran("print(1 / 0)", text="")), tmp_path / "raises.ipynb")

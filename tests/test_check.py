@@ -11,7 +11,7 @@ from inside_transformer import check
 ANSWERS = {path.stem: importlib.import_module(f"answers.chapter_{path.name[:2]}") for path in CHAPTERS}
 RIGHT = [(name, answer) for answers in ANSWERS.values() for name, given in answers.RIGHT.items() for answer in given]
 WRONG = [(name, *case) for answers in ANSWERS.values() for name, cases in answers.WRONG.items() for case in cases]
-CHAPTER = {name: path for path in CHAPTERS for name in ANSWERS[path.stem].RIGHT}  # whose settings an answer is checked under
+CHAPTER = {name: path for path in CHAPTERS for name in ANSWERS[path.stem].RIGHT}  # the one that sets PyTorch up
 SOLUTIONS = {checked(cell): cell.source for path in CHAPTERS for parts in exercises(read(path))
              for cell in parts["solution"]}
 

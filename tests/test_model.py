@@ -76,7 +76,8 @@ def copied(block, norm, dtype):
 @pytest.mark.parametrize("shape", [(T, D), (B, T, D), (2, B, T, D)])
 def test_self_attention_is_pytorchs(shape, dtype):
     ours, X = stir(SelfAttention(D), dtype), vectors(*shape, dtype=dtype)
-    close(ours(X), F.scaled_dot_product_attention(*(X @ layer.weight.T for layer in (ours.W_Q, ours.W_K, ours.W_V))), ATTN)
+    parts = (X @ layer.weight.T for layer in (ours.W_Q, ours.W_K, ours.W_V))
+    close(ours(X), F.scaled_dot_product_attention(*parts), ATTN)
 
 
 @dtypes
@@ -211,7 +212,8 @@ def test_order_batch_and_layout(module, inputs, causal):
     lengths = passes(module, T)
     close(torch.cat([module(inputs[[b]]) for b in range(B)]), output, lengths)
     close(module(inputs.transpose(0, 1).contiguous().transpose(0, 1)), output, lengths)  # not contiguous, in two ways
-    close(module(torch.stack([inputs[:1]] * 2, dim=-1)[..., 0].expand_as(inputs)), output[:1].expand_as(output), lengths)
+    strided = torch.stack([inputs[:1]] * 2, dim=-1)[..., 0].expand_as(inputs)
+    close(module(strided), output[:1].expand_as(output), lengths)
     assert far(module(inputs[:, order]), output[:, order], lengths).any() == (causal or placed)
     if placed and not causal:  # positions are all that tells the order
         module = copy.deepcopy(module)

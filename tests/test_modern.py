@@ -163,7 +163,8 @@ def test_rotation_keeps_lengths_and_scores_know_only_the_distance(start):
 
 def test_rotation_row_by_row_with_any_axes_in_front():
     M = X(B, H, T, D_head)
-    close(rotate(M), torch.stack([rotate(M[:, :, [t]], start=t)[:, :, 0] for t in range(T)], dim=2), TURNED)  # as with a cache
+    one_by_one = [rotate(M[:, :, [t]], start=t)[:, :, 0] for t in range(T)]  # as with a cache
+    close(rotate(M), torch.stack(one_by_one, dim=2), TURNED)
     close(rotate(M[0, 0]), rotate(M)[0, 0], TURNED)
     assert torch.equal(rotate(M)[:, :, 0], M[:, :, 0]) and rotate(M[:, :, :0]).shape == (B, H, 0, D_head)
 

@@ -112,7 +112,8 @@ def differing(form, kind, values):
     assert shown.keys() == expected.keys()
     return [name for name, numbers in expected.items()
             if not np.allclose([place["value"] for place in shown[name]], np.ravel(numbers), rtol=near, atol=near)
-            or not all(place["text"] in {printed(name, number + off) for off in (-near, 0, near)}  # halfway, both are right
+            # Halfway between two digits, either is right.
+            or not all(place["text"] in {printed(name, number + off) for off in (-near, 0, near)}
                        for place, number in zip(shown[name], np.ravel(numbers)))]
 
 
@@ -127,7 +128,7 @@ def printed(name, number):
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 def alike(text, other):
-    """Whether two texts are one, where a number may differ by a unit in the sixth decimal: the last one may round otherwise."""
+    """Whether two texts are the same, but for a unit in the sixth decimal of their numbers."""
     number = re.compile(r"-?\d+\.\d+(?:e-\d+)?")
     values, others = ([float(found) for found in number.findall(each)] for each in (text, other))
     return number.sub("", text) == number.sub("", other) and np.allclose(values, others, rtol=0, atol=1.5e-6)
@@ -137,7 +138,8 @@ def test_the_numbers_to_start_from_are_those_of_the_chapters():
     assert alike(play.STORED.read_text(encoding="utf-8"), play.text()), "run `make figures`"
 
 
-@pytest.mark.parametrize("old, new", [('"X": [[1.0, ', '"X": [[1.1, '), ('[[1.0, ', '[[1.00001, '), ('"puppy"', '"poodle"')])
+@pytest.mark.parametrize("old, new", [
+    ('"X": [[1.0, ', '"X": [[1.1, '), ('[[1.0, ', '[[1.00001, '), ('"puppy"', '"poodle"')])
 def test_other_numbers_to_start_from_are_found(old, new):
     text = play.text()
     assert alike(text, text) and old in text and not alike(text, text.replace(old, new))

@@ -26,7 +26,7 @@ orders = st.sampled_from(["post", "pre"])
 
 
 def steady(module):
-    """The module in float64, with norms that add 1 to a variance: one near zero would multiply rounding without bound."""
+    """The module in float64, with norms that add 1 to a variance: one near zero would multiply what rounds."""
     for norm in module.modules():
         if isinstance(norm, nn.LayerNorm):
             norm.eps = 1.0

@@ -21,7 +21,7 @@ def close(array, expected, decimals=2):
 
 def same(array, expected):
     """Equal but for rounding: what two ways to compute it give."""
-    rounding.close(array, expected, [16] * 8)  # no sum in these chapters is longer than the layer of an MLP, and few follow
+    rounding.close(array, expected, [16] * 8)  # an MLP has the longest sums in these chapters: few follow
 
 
 def test_every_statement_has_a_test_and_stands_in_order():

@@ -1,4 +1,4 @@
-"""The tool that runs the numeric tests under other kernels: each setting reaches them, and one that fails is reported."""
+"""The tool that runs the numeric tests as other processors round: a setting reaches them, a failing one is reported."""
 import pytest
 import versions
 

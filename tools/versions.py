@@ -1,4 +1,4 @@
-"""Do the numbers of the book hold on the oldest and the newest versions that the README promises, and on other processors?
+"""Do the numbers of the book hold on the oldest and the newest versions in the README, and on other processors?
 
     python tools/versions.py            every version, then every setting
     python tools/versions.py --quick    three settings that differ much, with the quickest tests
@@ -22,7 +22,7 @@ RUNS = {
     "oldest": ("python3.11", {"numpy": "1.26.4", "torch": "2.5.1"}),
     "newest": ("python3.13", {}),  # what is pinned
 }
-# PyTorch multiplies matrices with MKL or oneDNN and has its own (ATen) loops for the rest; NumPy multiplies with OpenBLAS.
+# PyTorch multiplies matrices with MKL or oneDNN and has loops of its own (ATen) for the rest; NumPy has OpenBLAS.
 SETTINGS = {
     "one thread": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     "two threads": {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"},
@@ -37,8 +37,8 @@ QUICK = ["two threads", "MKL for SSE4.2", "all for an old processor"]
 QUICK_TESTS = [*(f"tests/test_{name}.py" for name in ("attention", "model", "modern", "properties")),
                "tests/test_check.py::test_right_in_another_form"]
 TESTS = [*(f"tests/test_{name}.py" for name in (
-    "statements", "attention", "model", "modern", "properties", "generate", "bench", "bert", "heads", "training", "check")),
-    "tests/test_chapters.py::test_prose_numbers"]
+    "statements", "attention", "model", "modern", "properties", "rounding", "generate", "bench", "bert", "heads", "training",
+    "check")), "tests/test_chapters.py::test_prose_numbers"]
 
 
 def requirements(older):
@@ -67,7 +67,8 @@ def run(name, python, older):
 
 def under(name, *runs):
     """One line on how a setting went, in which pytest runs as often as there are lists of tests."""
-    environment = {key: value for key, value in os.environ.items() if not any(key in setting for setting in SETTINGS.values())}
+    known = {key for setting in SETTINGS.values() for key in setting}
+    environment = {key: value for key, value in os.environ.items() if key not in known}
     what = f"{name}: " + " ".join(f"{key}={value}" for key, value in SETTINGS[name].items())
     return said(what, [tested(sys.executable, tests) for tests in runs], environment | SETTINGS[name])
 
@@ -94,8 +95,9 @@ def main(arguments):
         print("\n".join(lines))
     else:
         lines = []
-        for job in [*((run, name, *RUNS[name]) for name in RUNS), *((under, name, TESTS, ["chapters"]) for name in SETTINGS)]:
-            lines.append(job[0](*job[1:]))
+        jobs = [(run, name, *RUNS[name]) for name in RUNS] + [(under, name, TESTS, ["chapters"]) for name in SETTINGS]
+        for call, *what in jobs:
+            lines.append(call(*what))
             print(lines[-1], flush=True)
     sys.exit(any(line.startswith("FAILED") for line in lines))
 

@@ -149,7 +149,8 @@ def main():
             model.to(f"cuda:{os.environ['LOCAL_RANK']}")
         model = nn.parallel.DistributedDataParallel(model)
     with tqdm(total=arguments.steps, desc="training", disable=rank > 0) as bar:
-        losses = train(model, steps=arguments.steps, seed=arguments.seed, watch=lambda losses: bar.update(len(losses) - bar.n))
+        losses = train(model, steps=arguments.steps, seed=arguments.seed,
+                       watch=lambda losses: bar.update(len(losses) - bar.n))
     if rank == 0:
         print(f"loss {losses[-1]:.6f}, floor {floor():.6f}")
     if distributed.is_initialized():
