@@ -384,9 +384,10 @@ def test_live_curve_shows_only_where_somebody_watches(watched):
     shown = []
     manager, client = start_new_kernel()
     try:
-        client.execute_interactive("import sys; sys.path.insert(0, 'chapters')\nfrom inside_transformer import draw\n"
-                                   "watch = draw.live_curve(1.3, 4)\nif watch: watch([3.0, 2.0])",
-                                   allow_stdin=watched, output_hook=lambda message: shown.append(message))
+        client.execute_interactive(
+            f"import sys; sys.path.insert(0, {str(ROOT / 'chapters')!r})\nfrom inside_transformer import draw\n"
+            "watch = draw.live_curve(1.3, 4)\nif watch: watch([3.0, 2.0])",
+            allow_stdin=watched, output_hook=shown.append)
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
