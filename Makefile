@@ -44,8 +44,12 @@ card: .venv/test.done  ## draw the picture that a link to the book shows elsewhe
 numbers: .venv/run.done  ## write the page of every number in the chapters
 	PYTHONPATH=chapters:tests $(BIN)/python tools/every_number.py
 
-versions: .venv/test.done  ## the numbers on the oldest and the newest versions
+versions: .venv/test.done  ## the numbers on the oldest and the newest versions, and as other processors round them
 	$(BIN)/python tools/versions.py
+
+.PHONY: kernels
+kernels: .venv/test.done  ## the numbers as three other processors round them: less than a minute
+	$(BIN)/python tools/versions.py --quick
 
 mutants: .venv/test.done  ## change the code and the numbers in places, and name every change that no test notices
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/mutants.py  # a core for each mutant

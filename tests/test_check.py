@@ -2,7 +2,8 @@
 import importlib
 
 import pytest
-from book import CHAPTERS, read
+import torch
+from book import CHAPTERS, as_in, read
 from exercises import checked, exercises
 
 from inside_transformer import check
@@ -10,12 +11,14 @@ from inside_transformer import check
 ANSWERS = {path.stem: importlib.import_module(f"answers.chapter_{path.name[:2]}") for path in CHAPTERS}
 RIGHT = [(name, answer) for answers in ANSWERS.values() for name, given in answers.RIGHT.items() for answer in given]
 WRONG = [(name, *case) for answers in ANSWERS.values() for name, cases in answers.WRONG.items() for case in cases]
+CHAPTER = {name: path for path in CHAPTERS for name in ANSWERS[path.stem].RIGHT}  # the one that sets PyTorch up
 SOLUTIONS = {checked(cell): cell.source for path in CHAPTERS for parts in exercises(read(path))
              for cell in parts["solution"]}
 
 
 def printed(capsys, name, answer):
-    assert getattr(check, name)(answer) is None
+    with as_in(CHAPTER[name]):
+        assert getattr(check, name)(answer) is None
     return capsys.readouterr().out
 
 
@@ -36,6 +39,18 @@ def test_wrong_answer_is_found(capsys, name, answer, diagnosis):
 @pytest.mark.parametrize("name", SOLUTIONS)
 def test_stub_as_it_was(capsys, name):
     assert printed(capsys, name, ...).startswith("Not filled in yet: ")
+
+
+@pytest.mark.parametrize("number, dtype, grad", [(11, torch.float64, False), (12, torch.float32, True)])
+def test_a_check_runs_under_the_settings_of_its_chapter(number, dtype, grad):
+    """They are those that the cells of the chapter set, and are gone afterward."""
+    def settings():
+        return torch.get_default_dtype(), torch.is_grad_enabled()
+    with as_in(CHAPTERS[9]):
+        with as_in(CHAPTERS[number - 1]):
+            assert settings() == (dtype, grad)
+        assert settings() == (torch.float64, False)
+    assert settings() == (torch.float32, True)
 
 
 def test_every_check_is_tried():

@@ -63,7 +63,7 @@ def train(model, steps=800, batch=128, rate=3e-3, seed=0, watch=None):
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
     losses = []
-    for step in range(steps) if rank else tqdm(range(steps), desc="training"):
+    for step in range(steps):
         tokens = encode([expand("sentence", rng)[0] for _ in range(batch)]).to(device)  # the same in every process
         share = tokens[rank::processes]
         # The gradients of the processes are averaged. A share with more words than others has to weigh more there.
@@ -148,7 +148,9 @@ def main():
         if gpu:
             model.to(f"cuda:{os.environ['LOCAL_RANK']}")
         model = nn.parallel.DistributedDataParallel(model)
-    losses = train(model, steps=arguments.steps, seed=arguments.seed)
+    with tqdm(total=arguments.steps, desc="training", disable=rank > 0) as bar:
+        losses = train(model, steps=arguments.steps, seed=arguments.seed,
+                       watch=lambda losses: bar.update(len(losses) - bar.n))
     if rank == 0:
         print(f"loss {losses[-1]:.6f}, floor {floor():.6f}")
     if distributed.is_initialized():
