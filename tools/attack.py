@@ -186,17 +186,16 @@ def attacked(path):
 
 def main():
     paths = [path for path in CHAPTERS if not sys.argv[1:] or path.name[:2] in sys.argv[1:]]
-    with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:
-        chapters = list(pool.imap(attacked, paths))
     left, met = 0, set()
-    for stem, exercises in chapters:
-        print(stem)
-        for name, tried, passed in exercises:
-            print(f"  {name}: {tried} tried, {tried - len(passed)} caught")
-            for key, what in passed:
-                print(f"    {'equivalent' if key in EQUIVALENT else what}: {key}")
-                met.add(key)
-                left += key not in EQUIVALENT
+    with multiprocessing.get_context("fork").Pool(os.cpu_count(), maxtasksperchild=1) as pool:  # a chapter, a process
+        for stem, exercises in pool.imap(attacked, paths, chunksize=1):
+            print(stem)
+            for name, tried, passed in exercises:
+                print(f"  {name}: {tried} tried, {tried - len(passed)} caught", flush=True)
+                for key, what in passed:
+                    print(f"    {'equivalent' if key in EQUIVALENT else what}: {key}", flush=True)
+                    met.add(key)
+                    left += key not in EQUIVALENT
     stale = EQUIVALENT.keys() - met if len(paths) == len(CHAPTERS) else ()
     for key in stale:
         print(f"listed as equivalent, but turned away or gone: {key}")

@@ -6,10 +6,8 @@ listed here asks for one value, and that value is what counts.
 """
 import numpy as np
 
-from inside_transformer import sentence
 from inside_transformer.attention import attention, softmax
-
-X, W_Q, W_K, W_V, WORD_X = (getattr(sentence, name).copy() for name in ("X", "W_Q", "W_K", "W_V", "WORD_X"))
+from inside_transformer.sentence import W_K, W_Q, W_V, WORD_X, X
 
 
 def sizes(rng, count, least=3):
