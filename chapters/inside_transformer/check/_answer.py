@@ -142,6 +142,18 @@ def number_array(value, what):
     return found
 
 
+def truth(answer):
+    """True or False, as a test of the reader answers."""
+    try:
+        value = array(answer)
+    except Exception:  # as number_array
+        value = np.empty(0)
+    if value.dtype.kind not in "bi" or value.size != 1 or value.item() not in (0, 1):
+        shape = f", shape {value.shape}" if value.shape else f": {answer!r}"
+        raise Wrong(f"One True or False is asked for, got {type(answer).__name__}{shape}.")
+    return bool(value)
+
+
 def close(value, right, tolerance):
     """Which entries are right."""
     return np.isclose(value, right, rtol=tolerance, atol=tolerance, equal_nan=True)

@@ -6,7 +6,7 @@ import numpy as np
 from ..attention import attention as right_attention
 from ..attention import softmax as right_softmax
 from ..sentence import made_up
-from ._answer import HALF, NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor
+from ._answer import HALF, NotFilledIn, Wrong, call, choose, compare, exercise, tensor, truth
 
 AXES = "first", "second", "third", "fourth"
 
@@ -170,10 +170,7 @@ def keeps_apart(my_test):
         return attend
 
     def says(attend):
-        verdict = call(my_test, attend)
-        if getattr(verdict, "shape", None) or array(verdict).dtype.kind != "b":
-            raise Wrong(f"One answer is asked for, True or False: got {verdict!r}.")
-        return bool(verdict)
+        return truth(call(my_test, attend))
 
     missed = [says(attend) for attend in (leaky, looks_back, looks_ahead)]
     if not says(apart):

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..sentence import made_up
-from ._answer import Wrong, array, call, choose, compare, exercise, tensor
+from ._answer import Wrong, call, choose, compare, exercise, tensor, truth
 
 BASE = 10000
 
@@ -107,14 +107,6 @@ def ignores_order(my_test):
             raise Wrong(f"For {what}, X of shape {tuple(X.shape)} and order {order}, it answers {bool(answer)}:\n"
                         f"this function {'ignores' if ignores else 'does not ignore'} the order.")
     return f"It tells {len(functions)} functions apart, those that ignore the order from those that do not."
-
-
-def truth(answer):
-    value = array(answer)
-    if value.dtype.kind not in "bi" or value.size != 1 or value.item() not in (0, 1):
-        shape = f", shape {value.shape}" if value.shape else f": {answer!r}"
-        raise Wrong(f"One True or False is asked for, got {type(answer).__name__}{shape}.")
-    return bool(value)
 
 
 @exercise

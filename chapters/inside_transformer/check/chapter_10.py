@@ -24,7 +24,6 @@ def look_up(answer):
         ("That is the row of the position alone. Its word is still missing.", P[t]),
         ("The two rows are multiplied. Add them.", words[number] * P[t]),
         ("That is the first token. The last one is asked for.", words[3] + P[0]),
-        ("That is the vector “dog” has in our first sentence. It stands elsewhere now.", words[1] + P[1]),
     ], what="Your vector", reveal=False)
     return "One row for what the token is, one for where it stands, and their sum."
 
@@ -95,7 +94,7 @@ def reach(my_reach):
             *[("These are the numbers of ways. Only whether there is one is asked for.", power(hop, n))
               for hop in (step, looks + np.eye(len(looks)))],
             ("That is one block too many.", power(step, n + 1) > 0),
-            ("That is one block too few.", power(step, n - 1) > 0),
+            *[("That is one block too few.", power(step, n - 1) > 0)] * (n > 2),
             ("Rows and columns have traded places: the row is whose output moves.", power(step, n).T > 0),
         ], what=f"With {len(looks)} tokens and n_layers={n}, the result")
     return "A hop a block, and the residual connections keep what was reached before."

@@ -3,8 +3,7 @@ import numpy as np
 
 from ..attention import softmax
 from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor
-from .chapter_08 import truth
+from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor, truth
 
 
 @exercise
@@ -112,7 +111,8 @@ def causal_weights(mended):
             ("The columns sum to one, not the rows: softmax runs over the tokens that ask." if len(shape) == 2 else
              "For a batch the columns sum to one, not the rows: softmax runs over an axis counted from the front.",
              masked(scores, axis=-2)),
-            ("The axis of softmax is counted from the front: it runs over the heads.", masked(scores, axis=1)),
+            *[("The axis of softmax is counted from the front: it runs over the heads.", masked(scores, axis=1))] * (
+                len(shape) > 3),
             ("The mask is in place, but softmax is missing.", np.where(lower, scores, -np.inf)),
         ], what=f"For scores of shape {shape}, the weights")
     large = made_up(4, 4, start=5)

@@ -164,7 +164,7 @@ def training_step(my_step):
          after(doing("back step"))[1]),
         ("The weights move so that the loss grows.", after(doing("zero_grad back step", sign=-1))[1]),
         *[("The optimizer steps before the new gradients are there.", after(doing(order))[1])
-          for order in ("step zero_grad back", "step back", "zero_grad step back")],
+          for order in ("step zero_grad back", "step back")],
         ("Each call takes two steps.", after(doing("zero_grad back step step"))[1]),
     ], what="After four steps, the first weights", reveal=False)
     if any(getattr(loss, "requires_grad", False) for loss in losses):
