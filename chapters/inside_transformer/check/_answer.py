@@ -106,6 +106,11 @@ def choose(answer, right, reasons):
         raise Wrong("What you chose holds, but it is not all that holds.")
 
 
+def rounding(scores):
+    """How far float32 may be off after an exponential of such scores: some of its steps near the largest of them."""
+    return max(1e-5, 8 * np.finfo(np.float32).eps * np.abs(scores).max())
+
+
 def tensor(values):
     """The values as a PyTorch tensor of the type that the chapter computes in."""
     import torch  # not above: chapters one to five do without PyTorch
@@ -205,7 +210,10 @@ def listed(values, lead, precision):
 
 def describe(argument):
     shape = getattr(argument, "shape", None)
-    return getattr(argument, "__name__", repr(argument)) if shape is None else f"an array of shape {tuple(shape)}"
+    if shape is not None:
+        return f"an array of shape {tuple(shape)}"
+    name = getattr(argument, "__name__", repr(argument))
+    return type(argument).__name__ if "\n" in name else name  # an optimizer prints a line for each of its settings
 
 
 def copy(argument):
