@@ -10,7 +10,7 @@ from book import CHAPTERS, read
 from exercises import checked, exercises
 
 from inside_transformer import check, sentence
-from inside_transformer.check._answer import UNREADABLE, Wrong, array, compare, same
+from inside_transformer.check._answer import UNREADABLE, Wrong, array, call, compare, same
 
 ANSWERS = {path.stem: importlib.import_module(f"answers.chapter_{path.name[:2]}") for path in CHAPTERS}
 RIGHT = [(name, answer) for answers in ANSWERS.values() for name, given in answers.RIGHT.items() for answer in given]
@@ -157,3 +157,50 @@ def test_causes_are_told_apart(monkeypatch, capsys, name):
         monkeypatch.setattr(checks, "compare", telling)
     assert printed(capsys, name, next(answer for known, answer in RIGHT if known == name)).startswith("Right. ")
     assert not found
+
+
+# From chapter 9 on, a check takes arrays and lists for tensors.
+LATE = [(name, answer) for stem, answers in ANSWERS.items() if stem >= "09"
+        for name, given in answers.RIGHT.items() for answer in given if callable(answer)]
+TYPES = [lambda value: value.detach().numpy(), lambda value: value.tolist()] + [
+    lambda value, dtype=dtype: value.to(dtype) if value.is_floating_point() else value
+    for dtype in (torch.float32, torch.float64)]
+
+
+def converted(value, convert):
+    """The value with each array and tensor in it as something else."""
+    if isinstance(value, (list, tuple)):
+        return [converted(part, convert) for part in value]
+    return convert(torch.as_tensor(value)) if hasattr(value, "shape") else value
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("name, answer", LATE)
+def test_right_in_any_type(capsys, name, answer, dtype):
+    """Computed in float32 and in float64, and handed over in either, as NumPy arrays, and as lists."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        for form in TYPES:
+            assert printed(capsys, name, lambda *given: converted(answer(*given), form)).startswith("Right. ")
+    finally:
+        torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("name", SOLUTIONS)
+def test_sizes_differ(monkeypatch, name):
+    """In its first case, no two axes of an array are alike, but those of a square, and no size is a power of another."""
+    calls = []
+
+    def noting(function, *arguments):
+        calls.append(arguments)
+        return call(function, *arguments)
+    monkeypatch.setattr(importlib.import_module(getattr(check, name).__module__), "call", noting, raising=False)
+    getattr(check, name)(next(answer for known, answer in RIGHT if known == name))
+    arguments = calls[0] if calls else ()
+    shapes = [tuple(argument.shape) for argument in arguments if hasattr(argument, "shape")]
+    for shape in shapes:
+        sizes = shape[:-1] if len(shape) > 1 and shape[-2] == shape[-1] else shape
+        assert len(set(sizes)) == len(sizes)
+    sizes = {size for shape in shapes for size in shape} | {size for size in arguments if isinstance(size, int)}
+    assert not {size ** power for size in sizes - {0, 1} for power in (2, 3, 4)} & sizes

@@ -215,7 +215,7 @@ WRONG = {
         (lambda Q, K, V: grouped(Q, K, V, softmax=-2), "over the queries"),
         (lambda Q, K, V: grouped(Q, K, V, softmax=None), "Softmax is missing"),
         (merged, "only share"),
-        (lambda Q, K, V: grouped(Q, K, V).transpose(1, 2), "the shape is (5, 4, 6, 8)"),
+        (lambda Q, K, V: grouped(Q, K, V).transpose(1, 2), "the shape is (5, 4, 6, 13)"),
         (lambda Q, K, V: torch.softmax(Q @ K.transpose(-2, -1), -1) @ V, "stops with RuntimeError"),
         (lambda Q, K, V: print(end=""), "needs a return"),
     ],

@@ -66,7 +66,7 @@ def rotate_at(my_rotate):
         both = np.stack([first, pairs[:, 0] * sin + pairs[:, 1] * cos], axis=-1)
         return both.reshape(-1) if layout == "neighbors" else both.T.reshape(-1)
 
-    for D_head, t, base in ((6, 5, 70), (10, 7, 10000), (8, 3, 100)):
+    for D_head, t, base in ((6, 5, 70), (14, 5, 10000), (8, 3, 100)):
         x = made_up(D_head, start=D_head)
         pairs, j = x.reshape(-1, 2), np.arange(0, D_head, 2)
         angle = t / base ** (j / D_head)
@@ -115,7 +115,7 @@ def grouped_attention(my_attention):
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    for B, H, G, T_q, T_k, D_head, d_v in ((5, 6, 3, 4, 7, 11, 8), (1, 12, 4, 5, 7, 3, 2), (3, 4, 1, 2, 7, 5, 11)):
+    for B, H, G, T_q, T_k, D_head, d_v in ((5, 6, 3, 4, 7, 11, 13), (1, 12, 4, 5, 7, 11, 9), (3, 4, 1, 5, 7, 11, 13)):
         Q, K, V = (tensor(made_up(*shape, start=n)) for n, shape in enumerate(
             ((B, H, T_q, D_head), (B, G, T_k, D_head), (B, G, T_k, d_v))))
         n = H // G
