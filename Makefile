@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
+.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants attack lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -53,6 +53,9 @@ kernels: .venv/test.done  ## the numbers as three other processors round them: l
 
 mutants: .venv/test.done  ## change the code and the numbers in places, and name every change that no test notices
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/mutants.py  # a core for each mutant
+
+attack: .venv/test.done  ## change the solutions in places, and name every change that the check of the exercise accepts
+	OMP_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/attack.py
 
 hooks: .venv/test.done  ## check what is quick to check before every commit
 	$(BIN)/pre-commit install
