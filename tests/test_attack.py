@@ -1,4 +1,4 @@
-"""The search for wrong answers that a check accepts: a weak check and one that stops are named, and a good one is not."""
+"""The search for wrong answers that a check accepts: it names a weak check and one that stops, and no good one."""
 import nbformat
 import numpy as np
 import pytest

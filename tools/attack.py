@@ -134,8 +134,9 @@ def alike(one, other, tolerance):
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(alike(*pair, tolerance) for pair in zip(one, other))
     one, other = np.asarray(one), np.asarray(other)
-    return one.shape == other.shape and (np.allclose(one, other, tolerance, tolerance, equal_nan=True)
-                                         if {one.dtype.kind, other.dtype.kind} <= set("biufc") else (one == other).all())
+    if one.shape != other.shape or not {one.dtype.kind, other.dtype.kind} <= set("biufc"):
+        return np.array_equal(one, other)
+    return np.allclose(one, other, tolerance, tolerance, equal_nan=True)
 
 
 def verdict(source, defined, right):

@@ -79,9 +79,9 @@ def mutants(source, changed=changed):
             container[key] = other
             after = ast.unparse(tree)
             container[key] = node
-            lines = [map(str.strip, pair) for pair in zip(before.splitlines(), after.splitlines()) if pair[0] != pair[1]]
-            if lines:
-                yield getattr(node, "lineno", 0) or parent.lineno, *lines[0], after
+            lines = [pair for pair in zip(before.splitlines(), after.splitlines()) if pair[0] != pair[1]]
+            if lines:  # X @ X with its factors swapped is no mutant
+                yield getattr(node, "lineno", 0) or parent.lineno, *map(str.strip, lines[0]), after
 
 
 def start(source, module, test):

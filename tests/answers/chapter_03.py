@@ -74,7 +74,8 @@ def token_by_token(X):
 ROLLED = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
 RIGHT = {
-    "weights_by_hand": [[0.2, 0.4], [Fraction(1, 5), Fraction(2, 5)], (2 / 10, 2 / 5), np.array([0.2, 0.4], dtype=np.float32)],
+    "weights_by_hand": [[0.2, 0.4], [Fraction(1, 5), Fraction(2, 5)],
+                        (2 / 10, 2 / 5), np.array([0.2, 0.4], dtype=np.float32)],
     "softmax_rows": [as_list, in_float32, softmax, lambda S: softmax(S.T, axis=0).T],
     "totals_without_keepdims": [np.log([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]]), ROLLED,
                                 np.array(ROLLED, dtype=np.float32) - 3],

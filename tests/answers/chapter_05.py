@@ -63,7 +63,8 @@ RIGHT = {
     "attention": [loops, attention, single, lambda Q, K, V: list(attention(Q, K, V)),
                   lambda q, k, v: attention(q / np.sqrt(q.shape[-1]), k * np.sqrt(q.shape[-1]), v)],
     "mended_attention": [loops, attention, steps(soften=lambda S: np.exp(S) / np.exp(S).sum(axis=1)[:, None])],
-    "value": [[0, 0, 0.5, -4.08], [0, 0, 0.5, -4.0], [0, 0, 0.5, Fraction(-0.48) / Fraction(0.12)], (0, 0, 0.5, -1.5 * e), np.array([0, 0, 0.5, -4.077], np.float32)],
+    "value": [[0, 0, 0.5, -4.08], [0, 0, 0.5, -4.0], [0, 0, 0.5, Fraction(-48, 12)],
+              (0, 0, 0.5, -1.5 * e), np.array([0, 0, 0.5, -4.077], np.float32)],
     "why_root": ["eda", {"a", "d", "e"}, "A, D, E"],
 }
 

@@ -96,6 +96,14 @@ class WithoutSuper(nn.Module):
         self.D = D
 
 
+class InTheClass(nn.Module):
+    """Its narrow layers belong to the class, and its own are as wide as X."""
+    def __init__(self, D, d_k, d_v):
+        super().__init__()
+        self.W_Q, self.W_K, self.W_V = (nn.Linear(D, D, bias=False) for _ in range(3))
+        InTheClass.W_Q, InTheClass.W_K, InTheClass.W_V = (nn.Linear(D, size, bias=False) for size in (d_k, d_k, d_v))
+
+
 class WithoutForward(nn.Module):
     def __init__(self, D, d_k, d_v):
         super().__init__()
@@ -199,6 +207,7 @@ WRONG = {
         (narrow(fused, sizes=lambda D, d_k, d_v: (d_k, d_k, d_k)), "W_V takes 11 numbers and gives 2"),
         (narrow(fused, names=("query", "key", "value")), "no linear layer of the name W_Q"),
         (narrow(fused, bias=True), "W_Q has a bias"),
+        (InTheClass, "W_Q takes 11 numbers and gives 11"),
         (WithoutSuper, "super().__init__()"),
         (WithoutForward, "stops with NotImplementedError"),
         (dict, "stops with TypeError"),

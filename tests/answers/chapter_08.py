@@ -103,6 +103,7 @@ WRONG = {
         (look([0, -1]), "Those between may have changed"),
         (look(np.s_[:, 0]), "the first feature of each token only"),
         (look(np.s_[:, -1]), "the last feature of each token only"),
+        (lambda attend, X, order: torch.allclose(attend(X[order]), attend(X)[order], atol=0.01), "too roughly"),
         (lambda attend, X, order: torch.isclose(attend(X[order]), attend(X)[order]), "got Tensor, shape (6, 4)"),
         (lambda attend, X, order: "yes", "got str: 'yes'"),
         (lambda attend, X, order: attend(X[:, order]), "stops with IndexError"),

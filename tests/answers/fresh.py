@@ -144,7 +144,8 @@ def ignores_order(answer, rng):
     order = [*rng.permutation(T - 1) + 1, 0]  # so each token moves from or to the first place
 
     def at_one_place(strength, t):
-        return lambda X: X + strength * numbers(np.random.default_rng(0), *X.shape) * (torch.arange(len(X)) == t)[:, None]
+        moved = strength * numbers(rng, D)
+        return lambda X: X + moved * (torch.arange(len(X)) == t)[:, None]
     functions = [lambda X: X.flip(-1), lambda X: torch.softmax(X @ X.T, -1) @ X, *(
         at_one_place(strength, t) for strength in (0.01, 1) for t in range(T))]
     return [answer(function, X, order) for function in functions]
@@ -206,7 +207,7 @@ def causal_mask(answer, rng):
 
 def causal_weights(answer, rng):
     B, H, T = sizes(rng, 3)
-    return [answer(100 ** power * numbers(rng, *shape)) for shape in ((T, T), (B, T, T), (B, H, T, T)) for power in (0, 1)]
+    return [answer(scale * numbers(rng, *shape)) for shape in ((T, T), (B, T, T), (B, H, T, T)) for scale in (1, 100)]
 
 
 def leaks(answer, rng):
@@ -252,12 +253,11 @@ def training_step(answer, rng):
     import torch
 
     from inside_transformer.language import VOCABULARY
-    B, T = sizes(rng, 2)
+    (B, T), words = sizes(rng, 2), len(VOCABULARY)
     with torch.enable_grad():
-        model = torch.nn.Embedding(len(VOCABULARY), len(VOCABULARY), _weight=numbers(rng, len(VOCABULARY), len(VOCABULARY)))
+        model = torch.nn.Embedding(words, words, _weight=numbers(rng, words, words))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
-        losses = [answer(model, torch.from_numpy(rng.integers(1, len(VOCABULARY), size=(B, T))), optimizer)
-                  for _ in range(3)]
+        losses = [answer(model, torch.from_numpy(rng.integers(1, words, size=(B, T))), optimizer) for _ in range(3)]
     return losses, model.weight
 
 

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 STUB = (lambda: ...).__code__.co_code, (lambda: None).__code__.co_code
-COARSE = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7}  # the step from one to the next number
+COARSE = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7}  # the step from one to the next larger number
 HALF = ("The root is written as ** 1 / 2, which divides by the size itself, and then by two. Write ** 0.5, or put the "
         "fraction into brackets.")
 UNREADABLE = "This check cannot read your answer"
@@ -148,7 +148,7 @@ def number_array(value, what):
 
 
 def truth(answer):
-    """True or False, as a test of the reader answers."""
+    """The answer of a reader's test, True or False."""
     try:
         value = array(answer)
     except Exception:  # as number_array

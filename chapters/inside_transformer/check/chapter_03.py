@@ -73,7 +73,8 @@ def softmax_rows(my_softmax):
     compare(call(my_softmax, S), softmax(S), [
         (f"{what} of each row is subtracted, and a score far enough above it still overflows.", unsafe(S - subtracted))
         for what, subtracted in [
-            ("The first score", S[:, :1]), ("The last score", S[:, -1:]), ("The smallest score", S.min(axis=1, keepdims=True)),
+            ("The first score", S[:, :1]), ("The last score", S[:, -1:]),
+            ("The smallest score", S.min(axis=1, keepdims=True)),
             ("The mean", S.mean(axis=1, keepdims=True)), ("The median", np.median(S, axis=1, keepdims=True))]
     ], what="For rows that hold large and low scores, the weights")
     return "Every row sums to one, in matrices of any shape, also where one row is far above another."

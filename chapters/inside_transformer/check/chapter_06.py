@@ -211,7 +211,7 @@ def attention_module(Module):
                 raise NotFilledIn("give the module its three layers")
             sizes = {"W_Q": (D, d_k), "W_K": (D, d_k), "W_V": (D, d_v)}
             for name, (D_in, D_out) in sizes.items():
-                layer = getattr(module, name, None)
+                layer = dict(module.named_children()).get(name)  # where load and the optimizer look, not in the class
                 if not isinstance(layer, torch.nn.Linear):
                     raise Wrong(f"The module has no linear layer of the name {name}.")
                 if layer.bias is not None:
