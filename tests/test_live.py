@@ -368,9 +368,25 @@ def test_a_figure_stays_with_the_cell_that_fails(live):
     assert run(live, VECTORS, "2") == "2" and not cell(live, VECTORS).locator("img").count()
 
 
-def test_the_buttons_stay_in_reach(live):
-    assert run(live, VECTORS, "2") == "2"
+# What covers the element with the focus, if it is in the text. Of a field, the line with the cursor has to be seen.
+COVERED = """() => {
+    const focused = document.activeElement, {left, right, top, bottom} = focused.getBoundingClientRect()
+    const seen = y => focused.contains(document.elementFromPoint((left + right) / 2, y))
+    if (!focused.closest(".bd-article")) return null
+    return (focused.tagName == "TEXTAREA" || seen(top + 3)) && seen(bottom - 3) ? "" : focused.outerHTML.slice(0, 200)
+}"""
+
+
+def test_the_buttons_stay_in_reach_and_cover_no_focus(live):
+    run(live, VECTORS, "print('long ' * 60)")  # as much as the bar ever says
+    live.page.emulate_media(reduced_motion="reduce")  # then what gets the focus is in its place at once
+    live.page.locator(".live-run button").last.focus()
     assert live.page.get_by_role("button", name="Restart Python").bounding_box()["y"] < 300
+    covered = []
+    for _ in range(60):
+        live.page.keyboard.press("Shift+Tab")
+        covered.append(live.page.evaluate(COVERED))
+    assert len([found for found in covered if found is not None]) > 40 and not any(covered), covered
 
 
 def test_a_cell_that_fails_is_the_last_that_runs(live):
