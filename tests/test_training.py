@@ -166,6 +166,37 @@ def test_training_says_what_is_wrong(wrong, named):
         train(small(), **{"steps": 12, "batch": 4} | wrong)
 
 
+@pytest.mark.parametrize("rate, said", [
+    (1e6, r"training fails at step \d+ of 60: the loss is (nan|inf)\. .* rate=1000000\.0 too high"),
+    (math.inf, r"training fails at step 2 of 60: the loss is nan\. .* rate=inf too high")])
+def test_training_stops_where_the_loss_is_no_number(rate, said):
+    with pytest.raises(ValueError, match=said):
+        train(small(), steps=60, batch=4, rate=rate)
+
+
+def test_training_does_not_begin_with_a_broken_model():
+    model = small()
+    nn.init.constant_(model.final.bias, math.nan)
+    before = model.position.weight.clone()
+    with pytest.raises(ValueError, match="step 1 of 12: the loss is nan. Does the model hold NaN"):
+        train(model, steps=12, batch=4)
+    assert torch.equal(model.position.weight, before)  # nothing was moved by it
+
+
+def test_training_takes_one_thread_and_gives_the_others_back():
+    before, seen = torch.get_num_threads(), []
+    try:
+        torch.set_num_threads(2)
+        for run in (train, chapter().train):
+            run(small(), steps=20, batch=4, watch=lambda losses: seen.append(torch.get_num_threads()))
+            assert torch.get_num_threads() == 2
+        with pytest.raises(ValueError, match="steps"):
+            train(small(), steps=1)
+        assert torch.get_num_threads() == 2 and seen == [1, 1]
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_excess_takes_the_luck_out():
     """On any sentences, however surprising, a model that knows nothing lies as far above them as it has to."""
     def clueless(tokens):
