@@ -187,14 +187,19 @@ def test_training_takes_one_thread_and_gives_the_others_back():
     before, seen = torch.get_num_threads(), []
     try:
         torch.set_num_threads(2)
-        for run in (train, chapter().train):
-            run(small(), steps=20, batch=4, watch=lambda losses: seen.append(torch.get_num_threads()))
-            assert torch.get_num_threads() == 2
+        train(small(), steps=20, batch=4, watch=lambda losses: seen.append(torch.get_num_threads()))
         with pytest.raises(ValueError, match="steps"):
             train(small(), steps=1)
-        assert torch.get_num_threads() == 2 and seen == [1, 1]
+        assert torch.get_num_threads() == 2 and seen == [1]
     finally:
         torch.set_num_threads(before)
+
+
+def test_the_chapter_trains_on_one_thread():
+    path = next(path for path in CHAPTERS if path.name.startswith("12_"))
+    [cell] = [cell for cell in code_cells(read(path)) if "losses = train(model" in cell.source]
+    [block] = [node for node in ast.parse(cell.source).body if isinstance(node, ast.With)]
+    assert ast.unparse(block.items[0]) == "one_thread()" and ast.unparse(block.body[0]).startswith("losses = train(model")
 
 
 def test_excess_takes_the_luck_out():
