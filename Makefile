@@ -35,7 +35,7 @@ extra: .venv/run.done  ## the model of chapter 13 that others have trained, abou
 heads: extra  ## read that model again
 	PYTHONPATH=chapters $(BIN)/python tools/heads.py
 
-bench: .venv/run.done  ## measure the model against PyTorch's own, and write the table of the README
+bench: .venv/run.done  ## measure the model, its cache and PyTorch's own, on an idle machine; store it and the table of the README
 	PYTHONPATH=chapters $(BIN)/python tools/bench.py --write
 
 card: .venv/test.done  ## draw the picture that a link to the book shows elsewhere

@@ -1,14 +1,17 @@
 """`softmax` and `attention`: the values of the essay, properties at any sizes, and a clear answer to bad input."""
+import functools
 import math
 
 import numpy as np
 import pytest
 from book import prints
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rounding import close, far
 
 from inside_transformer import sentence
+from inside_transformer._input import as_array, finite, real, some
 from inside_transformer.attention import attention, softmax
 from inside_transformer.sentence import W_K, W_Q, W_V, WORD_X, X
 
@@ -215,6 +218,24 @@ def test_the_float_type_stays(dtype, expected):
     assert {result.dtype for result in results} == {np.dtype(expected)}
 
 
+@pytest.mark.parametrize("code", [">f8", "<f8", ">f4", "<f4", ">f2", ">i8", "<i4", ">u2"])
+def test_either_byte_order_is_welcome(code):
+    rng = np.random.default_rng(0)
+    Q, K, V = (rng.integers(-2, 9, shape).clip(0).astype(code) for shape in ((2, 3), (4, 3), (4, 5)))
+    native = [array.astype(array.dtype.newbyteorder("=")) for array in (Q, K, V)]
+    assert Q.dtype.isnative != native[0].dtype.isnative or code[0] == "<"
+    for got, expected in zip((softmax(Q), *attention(Q, K, V), *attention(Q, native[1], V, np.tri(2, 4, dtype=bool))),
+                             (softmax(native[0]), *attention(*native), *attention(*native, np.tri(2, 4, dtype=bool)))):
+        assert got.dtype == expected.dtype and got.dtype.isnative
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_masked_arrays_without_a_masked_entry_and_plain_tensors_are_welcome():
+    X = np.eye(3)
+    for same in (np.ma.masked_array(X), torch.eye(3, dtype=torch.float64), torch.eye(3, dtype=torch.float64).T):
+        np.testing.assert_array_equal(attention(same, same, same)[0], attention(X, X, X)[0])
+
+
 def test_lists_of_integers_are_welcome():
     output, weights = attention([[1, 0]], [[0, 0], [0, 0]], [[1, 2, 3], [3, 4, 5]])
     close(output, [[2, 3, 4]], SUMS)
@@ -238,6 +259,41 @@ NOT_NUMBERS = [
     ([True, False], "(2,)"), ([10**400], "(1,)"), ({1: 2}, "()"), ([[1.0, 2.0], [3.0]], "rows differ in length"),
     ([math.nan, 1.0], "(2,)"), ([1.0, math.inf], "(2,)"),
 ]
+
+
+class Closed:
+    """An object that lets NumPy ask, and then gives an error of its own."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise KeyError("no array in here")
+
+
+# What NumPy itself refuses with another error than a ValueError, or takes for something else.
+REFUSED = [
+    (Closed(), "is not an array: 'no array in here'"), (torch.ones(2, 3, requires_grad=True), "is not an array: .*detach"),
+    ([torch.ones(3, requires_grad=True)] * 2, "is not an array: .*detach"),
+    (torch.ones(2, 3, dtype=torch.bfloat16), "is not an array: .*BFloat16"), (torch.eye(3).to_sparse(), "is not an array: .*to_dense"),
+    (torch.ones(2, 3, device="meta"), "is not an array: .*meta"), (torch._neg_view(torch.ones(2, 3)), "is not an array: .*negative"),
+    (functools.reduce(lambda deep, _: [deep], range(70), 1.0), "is not an array: .*dimension"),
+    (np.ma.masked_array(np.ones((2, 3)), np.eye(2, 3, dtype=bool)), "has masked entries"),
+]
+
+
+@pytest.mark.parametrize("array, said", REFUSED)
+@pytest.mark.parametrize("take", [as_array, real, finite, lambda name, array: some(name, array, axes=2)])
+def test_what_numpy_refuses_is_a_value_error_with_a_name(take, array, said):
+    with pytest.raises(ValueError, match=f"^Q {said}"):
+        take("Q", array)
+
+
+@pytest.mark.parametrize("array, said", REFUSED)
+def test_softmax_and_attention_refuse_it_too(array, said):
+    good = {"Q": np.ones((2, 3)), "K": np.ones((4, 3)), "V": np.ones((4, 5)), "mask": np.ones((2, 4), bool)}
+    with pytest.raises(ValueError, match=f"^S {said}"):
+        softmax(array)
+    for name in good:
+        with pytest.raises(ValueError, match=f"^{name} {said}"):
+            attention(**good | {name: array})
 
 
 @pytest.mark.parametrize("S, said", [*NOT_NUMBERS, (3.0, "()"), ([], "(0,)"), (np.zeros((3, 0)), "(3, 0)")])

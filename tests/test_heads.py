@@ -162,6 +162,11 @@ def test_maps_put_the_row_that_asks_downward():
     (lambda: heads.links([]), "words needs a clause"),
     (lambda: heads.hits(torch.ones(2, 1, 1, 3, 3), [[(0, 0)]]), "pairs needs a list for each of 2 sentences, got 1"),
     (lambda: heads.hits(torch.ones(2, 1, 1, 3, 3), [[], []]), "pairs holds no pair"),
+    (lambda: heads.hits(torch.ones(1, 1, 1, 3, 3), [[(0, -1)]]), "pairs needs places from 0 to 2, got -1 to 0"),
+    (lambda: heads.hits(torch.ones(1, 1, 1, 3, 3), [[(2, 3)]]), "pairs needs places from 0 to 2, got 2 to 3"),
+    (lambda: heads.hits(torch.full((1, 1, 1, 3, 3), torch.nan), [[(0, 1)]]), "weights holds NaN, shape (1, 1, 1, 3, 3)"),
+    *((lambda pair=pair: heads.without(trained(), [pair]), f"heads holds {pair}, which is no head of the model")
+      for pair in ((0, 4), (0, -1), (2, 0), (-1, 0), (0, 1.5))),
 ])
 def test_bad_input_is_named(call, said):
     with pytest.raises(ValueError) as error:

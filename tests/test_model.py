@@ -1,18 +1,22 @@
 """`model`: equal to PyTorch's own modules with the same weights, the values of the essay, properties, bad input."""
 import copy
 import math
+import re
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from book import prints
+from book import ROOT, prints
 from rounding import close, far, limit, passes
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from inside_transformer import sentence
 from inside_transformer.attention import attention
+from inside_transformer.bert import Encoder
 from inside_transformer.model import Block, MultiHeadAttention, SelfAttention, Transformer, load
+from inside_transformer.modern import GatedMLP, GroupedQueryAttention, ModernBlock
 
 torch.set_num_threads(1)  # matrices this small are slower on several
 # All sizes differ, so that no axis can stand in for another, and D is no multiple of 4.
@@ -314,3 +318,47 @@ def test_pytorchs_answers_to_a_row_with_nothing_to_look_at_are_those_the_book_na
     assert theirs(X, X, X, attn_mask=nothing)[0].isnan().all()
     assert (theirs(X, X, X, attn_mask=nothing, need_weights=False)[0] == 0).all()
     assert (F.scaled_dot_product_attention(X, X, X, attn_mask=~nothing) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kernel", [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION])
+def test_zeros_are_seen_from_the_kernels_that_the_book_names(kernel, dtype):
+    X, look = vectors(2, 3, T, D, dtype=dtype), LOOK[True].clone()
+    look[2] = False
+    for mask in (look, torch.zeros(T, T, dtype=dtype).masked_fill(~look, -torch.inf)):
+        with sdpa_kernel(kernel):
+            output = F.scaled_dot_product_attention(X, X, X, attn_mask=mask)
+        assert (output[:, :, 2] == 0).all() and (output[:, :, [0, 1, 3, 4, 5]] != 0).all()
+
+
+@pytest.mark.parametrize("page", ["notation.md", "chapters/11_causal_mask.ipynb"])
+def test_the_book_says_with_which_version_and_kernels_zeros_were_seen(page):
+    [version] = re.findall(r"^torch==(\d+\.\d+)", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.M)
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    for said in (f"with PyTorch {version} on a CPU", "`MATH` and `FLASH_ATTENTION`", "Up to PyTorch 2.4", "reported for PyTorch 2.8"):
+        assert said in text, said
+
+
+# Compiled and exported
+
+COMPILED = [(stir(module).float(), inputs) for module, inputs in (
+    (SelfAttention(D), vectors().float()), (MultiHeadAttention(D, H, True), vectors().float()),
+    (fused(MultiHeadAttention(D, H, True)), vectors().float()), (Block(D, H, "post"), vectors().float()),
+    (Transformer(V, D, H, N, C, "post"), WORDS), (fused(Transformer(V, D, H, N, C, "pre", True)), WORDS),
+    (GroupedQueryAttention(24, 6, 2), vectors(B, T, 24).float()), (GatedMLP(24), vectors(B, T, 24).float()),
+    (ModernBlock(24, 6, 2), vectors(B, T, 24).float()), (Encoder(V, D, H, N, C), WORDS))]
+compiled = pytest.mark.parametrize("module, inputs", COMPILED)
+
+
+@compiled
+def test_compiled_as_one_graph_it_gives_the_same(module, inputs):
+    torch.compiler.reset()
+    close(torch.compile(module, fullgraph=True, backend="aot_eager")(inputs), module(inputs))
+
+
+@compiled
+def test_exported_it_gives_the_same_for_any_batch_and_length(module, inputs):
+    axes = {0: torch.export.Dim("B"), 1: torch.export.Dim("T", min=2, max=C)}
+    program = torch.export.export(module, (inputs,), dynamic_shapes=(axes,), strict=False).module()
+    for some in (inputs, inputs[:2, :3]):
+        close(program(some), module(some))

@@ -169,6 +169,42 @@ def test_training_says_what_is_wrong(wrong, named):
         train(small(), **{"steps": 12, "batch": 4} | wrong)
 
 
+@pytest.mark.parametrize("rate, said", [
+    (1e6, r"training fails at step \d+ of 60: the loss is (nan|inf)\. .* rate=1000000\.0 too high"),
+    (math.inf, r"training fails at step 2 of 60: the loss is nan\. .* rate=inf too high")])
+def test_training_stops_where_the_loss_is_no_number(rate, said):
+    with pytest.raises(ValueError, match=said):
+        train(small(), steps=60, batch=4, rate=rate)
+
+
+def test_training_does_not_begin_with_a_broken_model():
+    model = small()
+    nn.init.constant_(model.final.bias, math.nan)
+    before = model.position.weight.clone()
+    with pytest.raises(ValueError, match="step 1 of 12: the loss is nan. Does the model hold NaN"):
+        train(model, steps=12, batch=4)
+    assert torch.equal(model.position.weight, before)  # nothing was moved by it
+
+
+def test_training_takes_one_thread_and_gives_the_others_back():
+    before, seen = torch.get_num_threads(), []
+    try:
+        torch.set_num_threads(2)
+        train(small(), steps=20, batch=4, watch=lambda losses: seen.append(torch.get_num_threads()))
+        with pytest.raises(ValueError, match="steps"):
+            train(small(), steps=1)
+        assert torch.get_num_threads() == 2 and seen == [1]
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_the_chapter_trains_on_one_thread():
+    path = next(path for path in CHAPTERS if path.name.startswith("12_"))
+    [cell] = [cell for cell in code_cells(read(path)) if "losses = train(model" in cell.source]
+    [block] = [node for node in ast.parse(cell.source).body if isinstance(node, ast.With)]
+    assert ast.unparse(block.items[0]) == "one_thread()" and ast.unparse(block.body[0]).startswith("losses = train(model")
+
+
 def test_excess_takes_the_luck_out():
     """On any sentences, however surprising, a model that knows nothing lies as far above them as it has to."""
     def clueless(tokens):
