@@ -145,10 +145,9 @@ def test_maps_draw_and_say_where_each_token_looks():
 def test_maps_put_the_row_that_asks_downward():
     weights = np.zeros((1, 1, 3, 3))
     weights[..., 0] = 1
-    [path] = re.findall(r'fill="#9a5bd0"[^>]* d="([^"]*)"', draw.maps(["a", "b", "c"], weights, cell=10, **SAY).svg)
-    numbers = [float(number) for number in re.findall(r"[\d.]+", path)]
-    xs, ys = numbers[::2], numbers[1::2]
-    assert max(xs) - min(xs) == pytest.approx(10) and max(ys) - min(ys) == pytest.approx(30)
+    [path] = re.findall(r'<path d="([^"]*)" fill="#9a5bd0"', draw.maps(["a", "b", "c"], weights, cell=10, **SAY).svg)
+    corners = np.array(re.findall(r"M (\S+) (\S+) h 10 v 10 h -10 z", path), dtype=float)
+    np.testing.assert_allclose(np.diff(corners, axis=0), [[0, 10]] * 2)
 
 
 @pytest.mark.parametrize("call, said", [

@@ -279,7 +279,7 @@ def test_turns_draws_an_arrow_for_each_position_of_each_pair():
     figure = draw.turns(M, **SAY)
     lines = figure.text.splitlines()
     assert lines[0] == "pair 1: (2.00, 0.00), (1.08, 1.68), (−0.83, 1.82)" and len(lines) == 2
-    shafts = re.findall(r'stroke="#e08a00" stroke-width="2.5" d="M (\S+) (\S+) Q \S+ \S+ (\S+) (\S+)"', figure.svg)
+    shafts = re.findall(r'd="M (\S+) (\S+) L (\S+) (\S+)" fill="none" stroke="#e08a00"', figure.svg)
     x0, y0, x, y = np.array(shafts, dtype=float).T
     angles = np.arctan2(y0 - y, x - x0).reshape(2, 3)  # y points down
     np.testing.assert_allclose(angles, [[0, 1, 2], np.pi / 4 + np.array([0, 0.01, 0.02])], atol=0.01)

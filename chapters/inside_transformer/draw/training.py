@@ -3,8 +3,9 @@ import numpy as np
 from matplotlib.style import context
 
 from .._input import finite, some
-from .canvas import Canvas, number
-from .figure import INK, ROLES
+from .canvas import TEXT, number
+from .chart import BLACK, Chart
+from .figure import ROLES
 
 
 @context("default")
@@ -16,11 +17,11 @@ def loss_curve(losses, floor, label, caption, steps=None):
     losses = some("losses", losses, axes=1)
     finite("floor", floor, axes=0)
     steps = max(steps or 0, len(losses))
-    canvas = Canvas(560, 320)
+    canvas = Chart(560, 320)
     axes = canvas.plot(64, 14, 480, 246, "step", "loss, in nats a word")
     axes.plot(range(1, len(losses) + 1), losses, color=ROLES["output"], linewidth=1.5)
-    axes.axhline(floor, color=INK, linewidth=2, linestyle=(0, (6, 4)))
-    axes.annotate("floor", (steps, floor), (-2, -14), textcoords="offset points", size=14, ha="right")
+    axes.axhline(floor, color=BLACK, linewidth=2, linestyle=(0, (6, 4)))
+    axes.annotate("floor", (steps, floor), (-2, -14), textcoords="offset points", size=TEXT, ha="right")
     axes.set(xlim=(1, steps), ylim=(floor - 0.3, max(losses.max(), floor) + 0.1))
     shown = np.unique(np.geomspace(1, len(losses), 8).round().astype(int))
     rows = [f"step {step}: {number(losses[step - 1])}" for step in shown]
@@ -55,7 +56,7 @@ def runs(results, xlabel, label, caption):
         if (values <= 0).any():
             raise ValueError(f"results of {name} holds {values.min():.3g}: a logarithmic axis needs numbers above zero")
     left = 24 + 8 * max(map(len, results))
-    canvas = Canvas(left + 340, 74 + 34 * len(results))
+    canvas = Chart(left + 340, 74 + 34 * len(results))
     axes = canvas.plot(left, 8, 320, 8 + 34 * len(results), xlabel)
     rows = []
     for place, (name, values) in enumerate(results.items()):
