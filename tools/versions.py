@@ -3,6 +3,7 @@
 Each run gets an environment of its own in .versions/, and the tests that compare numbers. Figures are compared by
 `make test` only: their markup follows the version of matplotlib.
 """
+import os
 import pathlib
 import re
 import shutil
@@ -21,7 +22,7 @@ TESTS = ["tests/test_statements.py", "tests/test_attention.py", "tests/test_mode
 def requirements(older):
     """All requirements as one text, with some versions replaced."""
     lines = [line for name in ("book", "run", "test") for line in
-             (ROOT / f"requirements{'' if name == 'run' else f'-{name}'}.txt").read_text().splitlines()
+             (ROOT / f"requirements{'' if name == 'run' else f'-{name}'}.txt").read_text(encoding="utf-8").splitlines()
              if "==" in line]
     for name, version in older.items():
         lines = [re.sub(rf"^{name}==\S+", f"{name}=={version}", line) for line in lines]
@@ -35,8 +36,8 @@ def run(name, python, older):
         return f"not run  {what}: no {python} on this machine"
     place = ROOT / ".versions" / name
     place.mkdir(parents=True, exist_ok=True)
-    (place / "requirements.txt").write_text(requirements(older))
-    bin = place / "venv" / "bin"
+    (place / "requirements.txt").write_text(requirements(older), encoding="utf-8")
+    bin = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
     for step in ([python, "-m", "venv", place / "venv"],
                  [bin / "pip", "install", "--quiet", "-r", place / "requirements.txt"],
                  [bin / "python", "-m", "pytest", "-p", "no:cacheprovider", *TESTS]):
