@@ -1,0 +1,85 @@
+"""In JupyterLab, chapters open unchanged, links lead to their pages, and a notebook that is not trusted says what to do."""
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+from book import CHAPTERS, ROOT, read
+from inside_transformer.draw.figure import UNDRAWN
+
+TRUSTED, UNTRUSTED = CHAPTERS[10], CHAPTERS[1]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """The address of a JupyterLab on two chapters, the first of them trusted as the README says."""
+    book = tmp_path_factory.mktemp("lab")
+    (book / "chapters").mkdir()
+    shutil.copy(ROOT / "notation.md", book)
+    shutil.copytree(ROOT / "tools", book / "tools")
+    own = {f"JUPYTER_{name}_DIR": str(book / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    env = os.environ | own | {"IPYTHONDIR": str(book / "ipython")}
+    for path in (TRUSTED, UNTRUSTED):
+        notebook = read(path)
+        notebook.metadata.language_info.version = platform.python_version()  # the one entry that depends on the reader
+        nbformat.write(notebook, book / "chapters" / path.name)
+        if path == TRUSTED:
+            subprocess.run([sys.executable, book / "tools" / "trust.py"], env=env, check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
+         "--IdentityProvider.token=", f"--ServerApp.root_dir={book}"],
+        env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for _ in range(120):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/api", timeout=5).close()
+            break
+        except OSError:
+            time.sleep(0.5)
+    yield f"http://127.0.0.1:{port}/lab/tree/chapters/"
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture
+def opened(browser, lab):
+    """Opens a chapter and waits until its kernel is there."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+
+    def open_chapter(path):
+        page.goto(lab + path.name, timeout=120_000)
+        page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for(timeout=120_000)
+        return page
+    yield open_chapter
+    page.close()
+
+
+@pytest.mark.parametrize("path", [TRUSTED, UNTRUSTED], ids=["trusted", "untrusted"])
+def test_a_chapter_opens_unchanged(opened, path):
+    page = opened(path)
+    page.wait_for_timeout(2000)  # what JupyterLab writes, it writes by now
+    assert page.locator(".jp-mod-current .lm-TabBar-tabLabel").first.is_visible()
+    assert not page.locator(".jp-mod-dirty").count()
+
+
+def test_a_figure_is_drawn_or_says_what_to_do(opened):
+    figure = opened(UNTRUSTED).locator("figure.it").first
+    figure.get_by_text(UNDRAWN).wait_for()
+    assert not figure.locator("svg").count()
+    figure = opened(TRUSTED).locator("figure.it").first
+    figure.locator("svg").wait_for()
+    assert not figure.get_by_text(UNDRAWN).is_visible()
+
+
+def test_a_link_opens_its_page(opened):
+    page = opened(TRUSTED)
+    page.locator(".jp-Notebook a", has_text="Notation").first.click()
+    page.locator(".lm-TabBar-tabLabel", has_text="notation.md").wait_for(timeout=30_000)
