@@ -80,8 +80,8 @@ def test_what_a_file_needs_is_found():
 LOOKS = """svg => [...svg.querySelectorAll('path, text, tspan')].map(piece => {
     const style = getComputedStyle(piece)
     const color = value => (value.match(/[\\d.]+/g) ?? []).map(part => value.startsWith('color(') ? part * 255 : +part)
-    const rest = ['fontSize', 'fontFamily', 'fontStyle', 'strokeWidth', 'strokeOpacity', 'fillOpacity', 'strokeDasharray',
-                  'textAnchor', ...piece.localName == 'path' ? [] : ['fontWeight']].map(name => style[name])
+    const rest = ['fontSize', 'fontFamily', 'fontStyle', 'strokeWidth', 'strokeOpacity', 'fillOpacity',
+                  'strokeDasharray', 'textAnchor', ...piece.localName == 'path' ? [] : ['fontWeight']].map(name => style[name])
     return {text: piece.textContent, opacity: style.opacity, stroke: color(style.stroke), fill: color(style.fill), rest}
 }).filter(piece => piece.opacity > 0 && (piece.text || piece.fill.length || piece.stroke.length))"""
 OUTSIDE = """svg => { const box = svg.getBBox(), room = svg.viewBox.baseVal

@@ -1,4 +1,4 @@
-"""In JupyterLab, chapters open unchanged, links lead to their pages, and a notebook that is not trusted says what to do."""
+"""In JupyterLab, chapters open unchanged, links open pages, and a notebook that is not trusted says what to do."""
 import os
 import platform
 import re

@@ -22,13 +22,13 @@ INKS = {"light": "#1c2128", "dark": "#e6e9ed"}
 SVG = "http://www.w3.org/2000/svg"
 HEAD = """# Figures
 
-Every figure of the book as files for slides, pages and reuse (CC BY 4.0). Take `light` for a light background and `dark` for a
-dark one. The ink is fixed and the background is clear, so a figure takes on the color of your slide. For programs that do not
-read SVG, `make figures` also draws each file as a PNG beside it, twice as large. Git leaves the PNG files out, because they
-can be drawn again at any time.
+Every figure of the book as files for slides, pages and reuse (CC BY 4.0). Take `light` for a light background and
+`dark` for a dark one. The ink is fixed and the background is clear, so a figure takes on the color of your slide. For
+programs that do not read SVG, `make figures` also draws each file as a PNG beside it, twice as large. Git leaves the
+PNG files out, because they can be drawn again at any time.
 
-The figures come from the outputs that the chapters store, so edit the chapter and run `make figures`. Only on the pages of the
-book does a matrix light up where you point.
+The figures come from the outputs that the chapters store, so edit the chapter and run `make figures`. Only on the
+pages of the book does a matrix light up where you point.
 """
 ENTRY = """<picture><source media="(prefers-color-scheme: dark)" srcset="{name}-dark.svg">
 <img src="{name}-light.svg" alt="{alt}"></picture>

@@ -19,8 +19,8 @@ NAMED = 60    # percent of the color of its role that a name has; the rest is in
 DIMMED = .85  # the opacity of what steps back
 
 # Shown only where the style sheet is dropped, and the drawing with it.
-UNDRAWN = ("This figure cannot be drawn here. In JupyterLab, choose Run, Run All Cells, and it appears; on GitHub, where "
-           "it never does, read its numbers below, or the pages of the book.")
+UNDRAWN = ("This figure cannot be drawn here. In JupyterLab, choose Run, Run All Cells, and it appears; on GitHub, "
+           "where it never does, read its numbers below, or the pages of the book.")
 
 # What is pointed at is full and bold, the rest steps back, but stays readable on any fill (tests compute the contrast).
 POINTED = ":is(:hover,:focus-visible)"
