@@ -1,6 +1,7 @@
 # Every command sets up what it needs in .venv, once. PYTHON picks the interpreter: make book PYTHON=python3.13
-PYTHON ?= python3
+# Without it, the one that .venv was made with stays.
 BIN := .venv/bin
+PYTHON ?= $(firstword $(wildcard $(BIN)/python) python3)
 
 .PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants attack lab clean
 
@@ -22,8 +23,8 @@ slides: .venv/book.done  ## make a deck of slides from each chapter
 run: .venv/run.done  ## execute all chapters in place
 	$(BIN)/python tools/run.py
 
-figures: .venv/run.done  ## export the figures that the chapters store, and the numbers of those that one plays with
-	$(BIN)/python tools/figures.py
+figures: .venv/test.done  ## export the figures that the chapters store, and the numbers of those that one plays with
+	PYTHONPATH=chapters $(BIN)/python tools/figures.py
 	PYTHONPATH=chapters:tests $(BIN)/python tools/play.py
 
 train: .venv/run.done  ## train the model of chapter 12 again, and with parts left out
@@ -61,8 +62,8 @@ hooks: .venv/test.done  ## check what is quick to check before every commit
 	$(BIN)/pre-commit install
 
 lab: .venv/run.done  ## open the chapters in JupyterLab
-	$(BIN)/jupyter trust chapters/*.ipynb  # JupyterLab shows stored figures only in notebooks that it trusts
-	$(BIN)/jupyter lab chapters
+	$(BIN)/python tools/trust.py
+	$(BIN)/jupyter lab --LabApp.default_url=/lab/tree/chapters
 
 clean:
 	rm -rf _build .venv .versions
@@ -75,7 +76,17 @@ REQUIREMENTS_book := requirements-book.txt
 REQUIREMENTS_run := requirements.txt
 REQUIREMENTS_test := requirements-test.txt
 
-.venv/%.done:
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+# The environment. It is made anew where PYTHON is not the interpreter that made it, and never with one that is too old.
+OLD := The book needs Python 3.11 or newer, and $(PYTHON) is {}. Name a newer one, as in: make book PYTHON=python3.13
+WHICH := -c "import sys; print(sys.base_prefix, sys.version)"
+
+.venv/pyvenv.cfg: FORCE
+	@$(PYTHON) -c "import sys; sys.exit(None if sys.version_info >= (3, 11) else '$(OLD)'.format(sys.version.split()[0]))"
+	@test "$$($(PYTHON) $(WHICH))" = "$$($(BIN)/python $(WHICH) 2>&1)" || \
+	{ $(PYTHON) -m venv --clear .venv || { rm -rf .venv; exit 1; }; }
+
+FORCE:
+
+.venv/%.done: .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS_$*)
 	touch $@

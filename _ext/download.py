@@ -40,7 +40,9 @@ def needed():
 
 def pack(app, error):
     if not error and app.builder.format == "html":
-        with zipfile.ZipFile(pathlib.Path(app.outdir, f"{NAME}.zip"), "w", zipfile.ZIP_DEFLATED) as file:
+        out = pathlib.Path(app.outdir, f"{NAME}.zip")
+        # A zip file knows no time before 1980; strict_timestamps=False writes that year instead.
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as file:
             for path in sorted(path for part in PARTS for path in ROOT.glob(part)):
                 if "__pycache__" not in path.parts:
                     file.write(path, pathlib.Path(NAME, path.relative_to(ROOT)))

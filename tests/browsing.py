@@ -2,13 +2,19 @@
 import functools
 import http.server
 import pathlib
+import shutil
 import subprocess
 import sys
 import threading
 
 
+def installed(command):
+    """Where a command is that was installed beside this Python, under whatever name its system gives it."""
+    return shutil.which(command, path=pathlib.Path(sys.executable).parent)
+
+
 def build(source, out):
-    return subprocess.run([pathlib.Path(sys.executable).with_name("jupyter-book"), "build", source, "-W", "--keep-going",
+    return subprocess.run([installed("jupyter-book"), "build", source, "-W", "--keep-going",
                            "--path-output", out], capture_output=True, text=True)
 
 

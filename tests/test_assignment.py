@@ -289,13 +289,13 @@ def test_nbgrader_takes_the_points_that_a_mistake_costs(course):
 
 
 def test_all_that_nbgrader_writes_is_where_the_readme_says(course):
-    with open(course / "grades.csv", newline="") as file:
+    with open(course / "grades.csv", newline="", encoding="utf-8") as file:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert scores == {student: sum(points for test, points in POINTS.items() if test not in lost)
                       for student, (*_, lost) in SUBMISSIONS.items()}
     page = course / "feedback" / "mistaken" / "attention" / "attention.html"
     assert "the scores are not divided" in page.read_text(encoding="utf-8")
-    ignored = (FOLDER / ".gitignore").read_text().split()
+    ignored = (FOLDER / ".gitignore").read_text(encoding="utf-8").split()
     given = {"source", "__pycache__", *(path.name for path in FOLDER.glob("*.py"))}
     written = {path.name for path in course.iterdir()} - given
     assert written >= {"release", "feedback", "gradebook.db", "grades.csv"} and all(

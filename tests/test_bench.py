@@ -208,14 +208,14 @@ def test_the_table_is_written_where_it_belongs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("torch.set_num_threads", lambda threads: None)
     before = "# Title\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nEnd\n"
     for arguments in ([], ["--write"]):
-        bench.README.write_text(before)
+        bench.README.write_text(before, encoding="utf-8")
         monkeypatch.setattr("sys.argv", ["bench.py", *arguments])
         bench.main()
         printed = capsys.readouterr().out
         assert "| forward, explicit / fused | 90.0 | 100.0 | 0.90 |" in printed
-    after = bench.README.read_text()
+    after = bench.README.read_text(encoding="utf-8")
     assert after == before.replace("old\n", printed.removesuffix("\n"))
-    assert not table_faults(after, json.loads(bench.STORED.read_text()))
+    assert not table_faults(after, json.loads(bench.STORED.read_text(encoding="utf-8")))
     bench.STORED.unlink()
     monkeypatch.setattr("sys.argv", ["bench.py"])
     bench.main()

@@ -57,6 +57,14 @@ def test_a_chapter_alone_fetches_the_module(source, tmp_path, number):
     assert (tmp_path / "book" / "chapters").is_dir()
 
 
+def test_the_module_is_fetched_once(source, tmp_path):
+    """The cell may run again in its kernel, and after a restart, where the clone is still there."""
+    cell = FETCH.format(url=source)
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", f"{cell}\n{cell}\nimport inside_transformer"], cwd=tmp_path, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["book"]
+
+
 def test_beside_the_module_nothing_is_fetched():
     notebook = read(CHAPTERS[1])
     set_fetching(notebook, "file:///nowhere")
@@ -123,17 +131,18 @@ def test_numpy_chapters_import_no_torch():
 
 def test_each_version_is_written_once():
     files = [ROOT / "constraints.txt", *ROOT.glob("requirements*.txt")]
-    pinned = [re.match(r"([\w.-]+)==", line) for file in files for line in file.read_text().splitlines()]
+    pinned = [re.match(r"([\w.-]+)==", line) for file in files
+              for line in file.read_text(encoding="utf-8").splitlines()]
     written = [match[1].lower().replace("_", "-") for match in pinned if match]
     assert len(written) == len(set(written)) > 100
 
 
 def test_readme_names_the_versions_of_the_project():
     """The only numbers in the README's sentences are the Python versions that pyproject.toml lists, and a license."""
-    versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    versions = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     # The table of measurements is compared with its source in test_bench.py.
-    sentences = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|<!-- bench -->.*<!-- /bench -->", "", (ROOT / "README.md").read_text(),
-                       flags=re.DOTALL)
+    sentences = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)|<!-- bench -->.*<!-- /bench -->", "",
+                       (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     assert re.findall(r"\d+(?:\.\d+)?", sentences) == [*versions, "4.0"] and len(versions) == 3
 
 

@@ -114,7 +114,7 @@ def test_a_figure_is_sound_html(name):
     figure = figure_of(name)
     page = figure._repr_html_()
     root = ElementTree.fromstring(page)
-    svg = root[0]
+    svg = root.find("{http://www.w3.org/2000/svg}svg")
     assert svg.tag.endswith("}svg") and svg.get("role") in ("img", "group")
     assert svg.get("aria-label") == figure.alt != ""
     assert "".join(root.find("figcaption").itertext()) == "Figure 5.7. 0.48 comes from dog & is < 1."

@@ -127,11 +127,15 @@ def test_zip_files_unpack_to_notebooks_that_run(folder, tmp_path, name, answer):
 
 
 def test_the_readme_says_which_python_and_the_requirements_are_those_of_the_book(folder):
-    text = (folder / "students" / "README.txt").read_text()
-    assert re.findall(r"3\.\d+", text) == re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
-    assert "without the solutions" in text and "with its solution" in (folder / "teachers" / "README.txt").read_text()
+    text = (folder / "students" / "README.txt").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.findall(r"3\.\d+", text) == re.findall(r"Python :: (3\.\d+)", project)
+    assert "without the solutions" in text
+    assert "with its solution" in (folder / "teachers" / "README.txt").read_text(encoding="utf-8")
+    module = "chapters/inside_transformer/attention.py"  # its copy is new: a zip file knows no time before 1980
+    assert (folder / "students" / module).stat().st_mtime > (ROOT / module).stat().st_mtime
     for name in ("jupyterlab", "matplotlib", "numpy", "torch"):
-        assert f"\n{name}==" in "\n" + (folder / "students" / "requirements.txt").read_text()
+        assert f"\n{name}==" in "\n" + (folder / "students" / "requirements.txt").read_text(encoding="utf-8")
 
 
 # --- a small chapter, and broken handouts of it ----------------------------------------------------------------------

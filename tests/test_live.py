@@ -53,8 +53,8 @@ def book(tmp_path_factory, settings, site):
     source = tmp_path_factory.mktemp("book")
     for name in ("_ext", "_static", "_templates", "chapters"):
         (source / name).symlink_to(ROOT / name)
-    (source / "_config.yml").write_text(re.sub(r"pyodide_url: .*", "pyodide_url: pyodide/", settings))
-    (source / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/{CHAPTER}\n")
+    (source / "_config.yml").write_text(re.sub(r"pyodide_url: .*", "pyodide_url: pyodide/", settings), encoding="utf-8")
+    (source / "_toc.yml").write_text(f"format: jb-book\nroot: chapters/{CHAPTER}\n", encoding="utf-8")
     build(source, source)  # links to the other chapters lead nowhere
     for name in NUMPY:
         if name != CHAPTER:
@@ -146,7 +146,7 @@ def test_the_address_is_one_setting(site, book):
 
 def test_the_address_is_of_the_version_that_is_tested(settings, pyodide):
     url = yaml.safe_load(settings)["sphinx"]["config"]["pyodide_url"]
-    version = json.loads((pyodide / "pyodide-lock.json").read_text())["info"]["version"]
+    version = json.loads((pyodide / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]["version"]
     assert url == f"https://cdn.jsdelivr.net/pyodide/v{version}/full/"
 
 

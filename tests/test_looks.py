@@ -1,8 +1,12 @@
 """The front page, the glossary, search, the ways in from elsewhere, and pages that are light."""
+import os
 import re
 import shutil
 import struct
+import subprocess
+import types
 
+import download
 import nbformat
 import pytest
 import yaml
@@ -37,11 +41,14 @@ def published(tmp_path_factory):
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     config["html"]["baseurl"] = "https://book.example/transformer/"
     config["sphinx"]["config"]["html_theme_options"]["repository_url"] = "https://github.com/someone/transformer/"
-    (folder / "_config.yml").write_text(yaml.safe_dump(config))
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: chapters/a\n- file: glossary\n")
-    (folder / "index.md").write_text("# Title\n\nOne <b>sentence</b> with `\"code\"` and $\\sqrt{d_k}$.\n")
+    (folder / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: chapters/a\n- file: glossary\n",
+                                     encoding="utf-8")
+    (folder / "index.md").write_text("# Title\n\nOne <b>sentence</b> with `\"code\"` and $\\sqrt{d_k}$.\n",
+                                     encoding="utf-8")
     (folder / "glossary.md").write_text("# Glossary\n\n```{glossary}\ntoken\n  A piece.\n\n  [A](chapters/a.ipynb)\n\n"
-                                        "key\n  A vector.\n\n  [A](chapters/a.ipynb)\n\nmask\n  A matrix.\n```\n")
+                                        "key\n  A vector.\n\n  [A](chapters/a.ipynb)\n\nmask\n  A matrix.\n```\n",
+                                        encoding="utf-8")
     (folder / "chapters").mkdir()
     nbformat.write(new_notebook(metadata=KERNEL, cells=[new_markdown_cell(text) for text in (
         "# A\n\nThe goal is a token.", "## Part\n\nA token, `key`, [key](../index.md), key-value and keys, a mask.\n\n"
@@ -149,16 +156,19 @@ def test_three_doors_fit_a_phone(browser, published):
 
 def test_binder_and_docker_install_what_the_readme_does():
     install = "uv pip install --system --no-cache --torch-backend=cpu -r requirements.txt"
-    docker, post = (ROOT / "Dockerfile").read_text(), ROOT / ".binder" / "postBuild"
-    assert install in docker and f"\n{install}\n" in post.read_text() and post.stat().st_mode & 0o100
+    docker, post = (ROOT / "Dockerfile").read_text(encoding="utf-8"), ROOT / ".binder" / "postBuild"
+    assert install in docker and f"\n{install}\n" in post.read_text(encoding="utf-8")
+    tracked = subprocess.run(["git", "ls-files", "--stage", post], cwd=ROOT, check=True, capture_output=True, text=True)
+    assert tracked.stdout.startswith("100755")  # not every system keeps this in its files
     for line in re.findall(r"^COPY (?:--\S+ )?(.+) \S+$", docker, re.MULTILINE):
         assert all((ROOT / name).exists() for name in line.split()), line
     lists = (*ROOT.glob("requirements*.txt"), ROOT / "constraints.txt", ROOT / ".binder" / "requirements.txt")
-    pinned = [name for file in lists for name in re.findall(r"^([\w.-]+)==", file.read_text(), re.MULTILINE)]
+    pinned = [name for file in lists
+              for name in re.findall(r"^([\w.-]+)==", file.read_text(encoding="utf-8"), re.MULTILINE)]
     assert len(pinned) == len(set(pinned)) and "uv" in pinned
-    pythons = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    pythons = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert re.search(r"FROM python:(\S+)-slim", docker)[1] in pythons
-    assert (ROOT / ".binder" / "runtime.txt").read_text().strip().removeprefix("python-") in pythons
+    assert (ROOT / ".binder" / "runtime.txt").read_text(encoding="utf-8").strip().removeprefix("python-") in pythons
 
 
 def test_the_download_has_all_that_a_chapter_needs(site, tmp_path):
@@ -169,7 +179,19 @@ def test_the_download_has_all_that_a_chapter_needs(site, tmp_path):
     NotebookClient(notebook, kernel_name="python3", resources={"metadata": {"path": book / "chapters"}}).execute()
     lists = re.findall(r"-r ([\w-]+\.txt)", (book / "README.txt").read_text(encoding="utf-8"))
     assert lists == ["requirements.txt", "requirements-extra.txt"] and all((book / name).is_file() for name in lists)
-    assert "-r " not in (book / "requirements.txt").read_text() and "torch==" in (book / "requirements.txt").read_text()
+    needed = (book / "requirements.txt").read_text(encoding="utf-8")
+    assert "-r " not in needed and "torch==" in needed
+
+
+def test_a_file_from_before_1980_is_packed(tmp_path, monkeypatch):
+    """As some systems date what they unpack. A zip file cannot say so."""
+    (tmp_path / "LICENSE").write_text("old", encoding="utf-8")
+    os.utime(tmp_path / "LICENSE", (0, 0))
+    shutil.copy(ROOT / "requirements.txt", tmp_path)
+    monkeypatch.setattr(download, "ROOT", tmp_path)
+    download.pack(types.SimpleNamespace(outdir=tmp_path, builder=types.SimpleNamespace(format="html")), None)
+    shutil.unpack_archive(tmp_path / f"{download.NAME}.zip", tmp_path / "out")
+    assert (tmp_path / "out" / download.NAME / "LICENSE").read_text(encoding="utf-8") == "old"
 
 
 def cards(path):
@@ -227,7 +249,7 @@ def test_the_citation_says_what_the_project_says():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert (citation["title"], citation["authors"]) == (config["title"], [{"name": config["author"]}])
-    assert f'version = "{citation["version"]}"' in (ROOT / "pyproject.toml").read_text()
+    assert f'version = "{citation["version"]}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert citation["license"] == ["CC-BY-4.0", "MIT"]
 
 

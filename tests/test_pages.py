@@ -150,7 +150,7 @@ def test_every_link_leads_somewhere(site, name):
 
 def test_dead_links_are_found(tmp_path):
     (tmp_path / "x.html").write_text('<link href="http://10.0.0.1"><a href="y.html"></a><a href="#z"></a><i id="w"></i>'
-                                     '<a href="#w"></a>')
+                                     '<a href="#w"></a>', encoding="utf-8")
     assert dead_links(tmp_path, "x.html") == ['<link href="http://10.0.0.1">', "y.html", "#z"]
 
 
@@ -247,8 +247,8 @@ def test_a_broken_book_is_not_built(tmp_path):
               "One $\\frac{1}$.": "frac{1}", "### Too deep a heading": "header level"}
     for name in ("_config.yml", "_ext", "_static", "_templates"):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
-    (tmp_path / "index.md").write_text("# Title\n\n" + "\n\n".join(broken))
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n", encoding="utf-8")
+    (tmp_path / "index.md").write_text("# Title\n\n" + "\n\n".join(broken), encoding="utf-8")
     call = build(tmp_path, tmp_path / "out")
     warnings = [line for line in (call.stdout + call.stderr).splitlines() if "WARNING" in line]
     assert call.returncode != 0
@@ -282,7 +282,8 @@ def test_a_broken_book_is_not_built(tmp_path):
     ("<p>down</p>" * 50 + "<script>setTimeout(() => document.body.style.paddingTop = '300px', 100)</script>", "jumps"),
 ])
 def test_a_broken_page_is_found(browser, tmp_path, body, fault):
-    (tmp_path / "x.js").write_text("")
+    (tmp_path / "x.js").write_text("", encoding="utf-8")
     (tmp_path / "x.html").write_text("<!doctype html><html lang=en><title>x</title><meta charset=utf-8>"
-                                     f"<link rel=icon href=data:,><main><h1>x</h1>{body}</main></html>")
+                                     f"<link rel=icon href=data:,><main><h1>x</h1>{body}</main></html>",
+                                     encoding="utf-8")
     assert fault in "\n".join(page_faults(browser, serve(tmp_path) + "x.html", "phone" if fault == "jumps" else "desktop"))

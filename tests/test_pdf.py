@@ -211,8 +211,8 @@ def small(tmp_path_factory):
     for name in ("_config.yml", "_ext", "_static", "_templates"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "_toc.yml").write_text(
-        "{format: jb-book, root: index, parts: [{caption: Part, chapters: [{file: a}, {file: b}]}]}")
-    (folder / "index.md").write_text("# A book\n\nIt begins with [a chapter](a.ipynb).")
+        "{format: jb-book, root: index, parts: [{caption: Part, chapters: [{file: a}, {file: b}]}]}", encoding="utf-8")
+    (folder / "index.md").write_text("# A book\n\nIt begins with [a chapter](a.ipynb).", encoding="utf-8")
     for number, name in enumerate("ab", start=1):
         nbformat.write(small_chapter(number), folder / f"{name}.ipynb")
     call = build(folder, folder)

@@ -1,5 +1,4 @@
 """No misspelled word in what git tracks."""
-import pathlib
 import subprocess
 import sys
 
@@ -7,7 +6,7 @@ from book import ROOT
 
 
 def misspelled(files, cwd):
-    call = subprocess.run([pathlib.Path(sys.executable).with_name("codespell"), *files], cwd=cwd, capture_output=True,
+    call = subprocess.run([sys.executable, "-m", "codespell_lib", *files], cwd=cwd, capture_output=True,
                           text=True)
     return call.stdout.splitlines()
 
@@ -20,5 +19,5 @@ def test_spelling():
 
 def test_a_misspelled_word_is_found(tmp_path):
     wrong = "reci" + "eve"  # in two pieces, or it would be found here
-    (tmp_path / "x.md").write_text(f"A {wrong}.")
+    (tmp_path / "x.md").write_text(f"A {wrong}.", encoding="utf-8")
     assert wrong in misspelled(["x.md"], tmp_path)[0]

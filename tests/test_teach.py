@@ -73,7 +73,7 @@ def plan_faults(text):
 
 def name_faults(text):
     """Figures, exercises, chapters, commands and files that are not there, and chapters under another name."""
-    title, targets = titles(), re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    title, targets = titles(), re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     faults = [f"no {label}" for label in LABEL.findall(text) if label not in labels()]
     faults += [f"“{words}” leads to {file}" for words, file in CHAPTER.findall(text) if title.get(file) != words]
     faults += [f"no {command}" for command in re.findall(r"`make [^`]*`", text) if command[6:-1] not in targets]

@@ -315,10 +315,10 @@ def test_studies_go_on_where_they_left_off(tmp_path, monkeypatch):
     monkeypatch.setattr(tool, "MEASURED", tmp_path / "measured.json")
     study = (lambda name, seed: ran.append((name, seed)) or {name: seed}), ["a", "b"], [0, 1]
     monkeypatch.setattr(tool, "STUDIES", {"parts": study})
-    tool.MEASURED.write_text(json.dumps({"parts": {"a": [0]}, "other": {}}))
+    tool.MEASURED.write_text(json.dumps({"parts": {"a": [0]}, "other": {}}), encoding="utf-8")
     tool.main(["parts"])
     assert ran == [("a", 1), ("b", 0), ("b", 1)]
-    assert json.loads(tool.MEASURED.read_text()) == {"parts": {"a": [0, 1], "b": [0, 1]}, "other": {}}
+    assert json.loads(tool.MEASURED.read_text(encoding="utf-8")) == {"parts": {"a": [0, 1], "b": [0, 1]}, "other": {}}
     tool.main(["parts"])
     assert len(ran) == 3
 

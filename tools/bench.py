@@ -208,7 +208,7 @@ def machine(device):
     if device == "cuda":
         return f"{torch.cuda.get_device_name()}, bfloat16"
     cpuinfo = pathlib.Path("/proc/cpuinfo")  # Linux; elsewhere Python knows
-    name = re.search(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else None
+    name = re.search(r"model name\s*: (.*)", cpuinfo.read_text(encoding="utf-8")) if cpuinfo.exists() else None
     threads = torch.get_num_threads()
     return f"{name[1] if name else platform.processor()}, {threads} thread{'s' * (threads > 1)}, float32"
 

@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CARD = ROOT / "_static" / "card.png"
-FIGURE = ROOT / "figures" / "05-04.svg"  # the one of the front page
+FIGURE = ROOT / "figures" / "05-04-light.svg"  # the one of the front page
 SIZE = {"width": 1200, "height": 630}
 PAGE = """<!doctype html><style>
 body {{ align-items: center; background: #fff; box-sizing: border-box; color: #1c2128; display: grid; gap: 2rem;
@@ -15,6 +15,7 @@ body {{ align-items: center; background: #fff; box-sizing: border-box; color: #1
        padding: 0 3.5rem }}
 h1 {{ font-size: 4.25rem; line-height: 1.1; margin: 0 0 1.5rem }}
 p {{ font-size: 1.7rem; line-height: 1.4; margin: 0 }}
+svg {{ height: auto; width: 100% }}
 </style>
 <main><h1>Inside the Transformer</h1>
 <p>A book of executable chapters, from the dot product to the block of today</p></main>{}"""

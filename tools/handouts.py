@@ -57,13 +57,14 @@ def write(out):
     for convert in (students, teachers):
         name = convert.__name__
         shutil.copytree(ROOT / "chapters" / "inside_transformer", out / name / "chapters" / "inside_transformer",
-                        ignore=shutil.ignore_patterns("__pycache__"))
+                        ignore=shutil.ignore_patterns("__pycache__"),
+                        copy_function=shutil.copy)  # with new times: a zip file knows none before 1980
         for path in CHAPTERS:
             nbformat.write(convert(read(path)), out / name / "chapters" / path.name)
         for page in [*pages, "LICENSE", "requirements-extra.txt"]:
             shutil.copy(ROOT / page, out / name)
-        (out / name / "requirements.txt").write_text(needed())
-        (out / name / "README.txt").write_text(README.format(about=ABOUT[name]))
+        (out / name / "requirements.txt").write_text(needed(), encoding="utf-8")
+        (out / name / "README.txt").write_text(README.format(about=ABOUT[name]), encoding="utf-8")
         shutil.make_archive(out / name, "zip", out, name)
 
 

@@ -135,6 +135,8 @@ def prose_survivors(notebook, faults):
 
 
 def main():
+    if not hasattr(os, "fork"):
+        sys.exit("Each mutant runs in a copy of this process, and this system makes no copies. Linux and macOS do.")
     tqdm.monitor_interval = 0  # its thread would not come along into a new process
     modules = dict([sys.argv[1:]]) if sys.argv[1:] else MODULES  # a module and its test, or all of the book
     code = [code_survivors(name, test) for name, test in modules.items()]

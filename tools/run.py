@@ -4,6 +4,7 @@
 """
 import os
 import pathlib
+import platform
 import sys
 
 import nbformat
@@ -14,8 +15,11 @@ from tqdm.contrib.concurrent import process_map
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CHAPTERS = ROOT / "chapters"
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-          "language_info": {"name": "python"}}
+# What JupyterLab would write, and the version of Python with it: else each notebook opens as changed.
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"},
+          "language_info": {"name": "python", "codemirror_mode": {"name": "ipython", "version": 3},
+                            "file_extension": ".py", "mimetype": "text/x-python", "nbconvert_exporter": "python",
+                            "pygments_lexer": "ipython3"}}
 
 # A page folds by tag, JupyterLab by these.
 FOLDS = {"hide-input": ["source_hidden"], "hide-output": ["outputs_hidden"],
@@ -28,7 +32,8 @@ import subprocess
 from importlib.util import find_spec
 
 if not find_spec("inside_transformer"):
-    subprocess.run(["git", "clone", "--quiet", "{url}", "book"], check=True)
+    if not os.path.exists("book"):  # it is still there after a restart
+        subprocess.run(["git", "clone", "--quiet", "{url}", "book"], check=True)
     os.chdir("book/chapters")"""
 
 
@@ -64,7 +69,9 @@ def run(path):
         folded = {hidden: True for tag in cell.metadata.get("tags", ()) for hidden in FOLDS.get(tag, ())}
         if folded:
             cell.metadata["jupyter"] = folded
-    notebook.metadata = KERNEL
+        if "outputs_hidden" in folded:
+            cell.metadata["collapsed"] = True  # JupyterLab writes it twice, the second time by its older name
+    notebook.metadata = KERNEL | {"language_info": KERNEL["language_info"] | {"version": platform.python_version()}}
     nbformat.write(notebook, path)
     return ""
 

@@ -37,7 +37,7 @@ WIDE = 1.45  # a figure that is wider, by its height, has its caption below, and
 PREDICT = "**Predict, then run.**"
 SENTENCE = re.compile(r"(?:`[^`]+`|\$[^$]+\$|[^`$])+?(?:[.?!](?=\s)|$)", re.DOTALL)
 CHOICE = re.compile(r"<details[^>]*><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
-FIGURE = re.compile(r'<figure class="it">(<svg.*</svg>)\s*<figcaption>(.*)</figcaption>', re.DOTALL)
+FIGURE = re.compile(r'<figure class="it">.*?(<svg.*</svg>)\s*<figcaption>(.*)</figcaption>', re.DOTALL)
 
 CODE = HtmlFormatter(style="a11y-high-contrast-light", nowrap=True)
 

@@ -44,7 +44,7 @@ TESTS = [*(f"tests/test_{name}.py" for name in (
 def requirements(older):
     """All requirements as one text, with some versions replaced."""
     lines = [line for name in ("book", "run", "test") for line in
-             (ROOT / f"requirements{'' if name == 'run' else f'-{name}'}.txt").read_text().splitlines()
+             (ROOT / f"requirements{'' if name == 'run' else f'-{name}'}.txt").read_text(encoding="utf-8").splitlines()
              if "==" in line]
     for name, version in older.items():
         lines = [re.sub(rf"^{name}==\S+", f"{name}=={version}", line) for line in lines]
@@ -58,8 +58,8 @@ def run(name, python, older):
         return f"not run  {what}: no {python} on this machine"
     place = ROOT / ".versions" / name
     place.mkdir(parents=True, exist_ok=True)
-    (place / "requirements.txt").write_text(requirements(older))
-    bin = place / "venv" / "bin"
+    (place / "requirements.txt").write_text(requirements(older), encoding="utf-8")
+    bin = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
     return said(what, [[python, "-m", "venv", place / "venv"],
                        [bin / "pip", "install", "--quiet", "-r", place / "requirements.txt"],
                        tested(bin / "python", TESTS)])

@@ -96,7 +96,7 @@ def folder():
 
 def minilm():
     """The encoder with its trained weights. Raises ModuleNotFoundError where the extra is not installed."""
-    config = json.loads((folder() / "config.json").read_text())
+    config = json.loads((folder() / "config.json").read_text(encoding="utf-8"))
     encoder = Encoder(config["vocab_size"], config["hidden_size"], config["num_attention_heads"],
                       config["num_hidden_layers"], config["max_position_embeddings"], config["layer_norm_eps"])
     theirs = load_file(folder() / "model.safetensors")

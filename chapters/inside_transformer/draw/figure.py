@@ -13,24 +13,31 @@ ROLES = {
     "W": INK,        # learned matrices
 }
 
-# A drawing in a file of its own has no page to take its ink from: svg:root brings one.
+SANS = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
+SERIF = "Georgia,'Times New Roman','DejaVu Serif',serif"
+NAMED = 60    # percent of the color of its role that a name has; the rest is ink
+DIMMED = .85  # the opacity of what steps back
+
+# Shown only where the style sheet is dropped, and the drawing with it.
+UNDRAWN = ("This figure cannot be drawn here. In JupyterLab, choose Run, Run All Cells, and it appears; on GitHub, "
+           "where it never does, read its numbers below, or the pages of the book.")
+
 # What is pointed at is full and bold, the rest steps back, but stays readable on any fill (tests compute the contrast).
 POINTED = ":is(:hover,:focus-visible)"
 LIT = "{opacity:1;font-weight:600}"
 STYLE = "".join(f".it-svg .{role}{{--role:{color}}}" for role, color in ROLES.items()) + f"""
 figure.it{{margin:0}}
-svg:root{{color:#1c2128}}
-@media (prefers-color-scheme:dark){{svg:root{{color:#e6e9ed}}}}
-.it-svg{{display:block;width:100%;height:auto;overflow:visible;font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}}
+.it .undrawn{{display:none}}
+.it-svg{{display:block;width:100%;height:auto;overflow:visible;font-family:{SANS}}}
 .it-svg text{{pointer-events:none}}
-.it-svg .name{{font-family:Georgia,'Times New Roman','DejaVu Serif',serif;font-style:italic;fill:color-mix(in srgb,var(--role) 60%,currentColor)}}
-.it-svg .note{{font:14px system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:currentColor}}
+.it-svg .name{{font-family:{SERIF};font-style:italic;fill:color-mix(in srgb,var(--role) {NAMED}%,currentColor)}}
+.it-svg .note{{font:14px {SANS};fill:currentColor}}
 .it-svg .sub{{font-size:70%}}
 .it-svg .hit{{cursor:crosshair;outline:none}}
 .it-svg .frame,.it-svg .sum{{opacity:0}}
-.it-svg.dim .num{{opacity:.85}}
+.it-svg.dim .num{{opacity:{DIMMED}}}
 .it-svg.dim .on{LIT}
-.it-svg:has(.hit{POINTED}) .num{{opacity:.85;font-weight:400}}
+.it-svg:has(.hit{POINTED}) .num{{opacity:{DIMMED};font-weight:400}}
 .it-svg:has(.hit{POINTED}) :is(.frame,.sum){{opacity:0}}
 .it-svg .hit{POINTED}{{stroke:var(--role);stroke-width:3}}
 .it-svg .hit{POINTED}+.num,.it-svg .hit{POINTED}+.num+.sum,.it-svg .hit{POINTED}+.num+.sum+.sum{LIT}
@@ -58,7 +65,7 @@ class Figure:
 
     def _repr_html_(self):
         name = f"Figure {self.label}"
-        return (f'<figure class="it">{self.svg}\n'
+        return (f'<figure class="it"><p class="undrawn">{UNDRAWN}</p>{self.svg}\n'
                 f"<figcaption><b>{name}.</b> {html.escape(self.caption, quote=False)}</figcaption>\n"
                 f"<details><summary>{name} as text</summary>"
                 f'<pre tabindex="0">{html.escape(self.text, quote=False)}</pre></details></figure>')

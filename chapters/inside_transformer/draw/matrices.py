@@ -49,8 +49,8 @@ class Matrix:
         self.largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0)
         self.left = max((text_width(row) for row in self.rows or ()), default=0) + 10
         self.top = (24 if self.cols or 1 in self.sums else 0) + (22 if self.corner else 0)
-        named = 0.5 * 21 * len(self.name) + 0.55 * TEXT * len(self.note)  # the name may be wider than the cells
-        self.right = max(62 if 1 in self.sums else 0, named - self.width)
+        # The name may be wider than the cells.
+        self.right = max(62 if 1 in self.sums else 0, name_width(self.name, self.note) - self.width)
         self.below = BELOW + (30 if 0 in self.sums else 0)
 
     @property
@@ -134,6 +134,11 @@ def text_width(text, size=TEXT):
     return 0.58 * size * len(text)
 
 
+def name_width(name, note):
+    """About how wide the name of an array is, with the note behind it."""
+    return text_width(name, 21) + (9 + text_width(note) if note else 0)
+
+
 def product(left, right, result, label, caption):
     """A product: the left operand at the left, the right one above, each result cell where its row meets its column.
 
@@ -148,7 +153,7 @@ def product(left, right, result, label, caption):
 
     x, y = 4 + left.left, 4 + right.top + right.height + BELOW + left.top
     across = x + left.width + GAP + max(right.left, right.cell - GAP)
-    canvas = Canvas(across + right.width + right.right + 4, y + left.height + BELOW + 42)
+    canvas = Canvas(across + right.width + max(right.right, result.right) + 4, y + left.height + BELOW + 42)
     left.draw(canvas, x, y, "l")
     right.draw(canvas, across, 4 + right.top, "t")
     result.draw(canvas, across, y, numbers=False)

@@ -4,7 +4,7 @@ import numpy as np
 from .._input import finite, some
 from .canvas import CELL, DIGITS, SMALL, Canvas, number
 from .figure import INK, ROLES
-from .matrices import Matrix, text_width
+from .matrices import Matrix, name_width, text_width
 
 STEP = 104  # from word to word
 
@@ -126,7 +126,8 @@ def roles(x, q, k, v, token, label, caption):
     D, cell = len(vectors[0]), 36
     jobs = (("q", "Q", "asks", "query"), ("k", "K", "is found", "key"), ("v", "V", "is handed over", "value"))
     left, right, gap = 4, D * cell + 92, 84
-    canvas = Canvas(right + D * cell + 150, 2 * gap + 74)
+    named = max(name_width(name, f"{noun}: {does}") for name, _, does, noun in jobs)
+    canvas = Canvas(right + D * cell + 12 + named, 2 * gap + 74)
     for (name, role, does, noun), vector, y in zip(jobs, vectors[1:], (4, 4 + gap, 4 + 2 * gap)):
         canvas.arrow((left + D * cell + 8, gap + 27), (right - 10, y + 23), ROLES[role])
         for j, value in enumerate(vector):
