@@ -93,9 +93,10 @@
       fit()
       onbeforeunload = event => event.preventDefault()  // the browser asks before what was written is gone
     }
-    const cell = {element, code, number: i + 1}
+    const exercise = element.closest("section").querySelector(":scope > h3")?.firstChild.textContent
+    const cell = {element, code, number: i + 1, name: `cell ${i + 1}${exercise ? `, ${exercise}` : ""}`}
     Object.assign(code, {
-      value: shown.querySelector("pre").textContent.trimEnd(), ariaLabel: `Code of cell ${cell.number}`,
+      value: shown.querySelector("pre").textContent.trimEnd(), ariaLabel: `Code of ${cell.name}`,
       spellcheck: false, autocapitalize: "off", wrap: "off", oninput: change})
     fit()
     code.onkeydown = event => {
@@ -141,12 +142,13 @@
     element.querySelectorAll("details:has(> .cell_output)").forEach(fold => { fold.open = true })
   }
 
-  function show({element}, {text, html}) {
+  function show({element, name}, {text, html}) {
     let output = element.querySelector(".cell_output")
     if (!output) {
       output = Object.assign(document.createElement("div"), {className: "cell_output docutils container"})
       element.append(output)
     }
+    Object.assign(output, {role: "group", ariaLabel: `Output of ${name}`})
     output.innerHTML = (text ? '<div class="output stream"><div class="highlight"><pre></pre></div></div>' : "") +
                        (html ? `<div class="output text_html">${html}</div>` : "")
     if (!text) return
