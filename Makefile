@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
+.PHONY: book test browsers pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
 
 test: .venv/test.done  ## run every test
 	$(BIN)/python -m pytest -n auto
+
+browsers: .venv/test.done  ## read the pages in Chromium, with and without touch, in Firefox and in WebKitGTK
+	BROWSERS="chromium touch firefox webkit" NEED_BROWSER=1 xvfb-run -a $(BIN)/python -m pytest tests/test_browsers.py
 
 pdf: book .venv/test.done  ## the whole book as one PDF: _build/inside-the-transformer.pdf
 	$(BIN)/python tools/pdf.py
@@ -62,13 +65,15 @@ clean:
 
 .venv/book.done: requirements-book.txt constraints.txt
 .venv/run.done: requirements.txt requirements-book.txt constraints.txt
-.venv/test.done: requirements-test.txt requirements.txt requirements-book.txt constraints.txt
+.venv/test.done: tests/package-lock.json requirements-test.txt requirements.txt requirements-book.txt constraints.txt
 
 REQUIREMENTS_book := requirements-book.txt
 REQUIREMENTS_run := requirements.txt
 REQUIREMENTS_test := requirements-test.txt
+NPM_test := $(BIN)/npm ci --silent --prefix tests
 
 .venv/%.done:
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS_$*)
+	$(NPM_$*)
 	touch $@
