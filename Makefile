@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: book test browsers pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants lab clean
+.PHONY: book test browsers pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants attack lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
@@ -38,7 +38,7 @@ extra: .venv/run.done  ## the model of chapter 13 that others have trained, abou
 heads: extra  ## read that model again
 	PYTHONPATH=chapters $(BIN)/python tools/heads.py
 
-bench: .venv/run.done  ## measure the model against PyTorch's own, and write the table of the README
+bench: .venv/run.done  ## measure the model, its cache and PyTorch's own, on an idle machine; store it and the table of the README
 	PYTHONPATH=chapters $(BIN)/python tools/bench.py --write
 
 card: .venv/test.done  ## draw the picture that a link to the book shows elsewhere
@@ -47,11 +47,18 @@ card: .venv/test.done  ## draw the picture that a link to the book shows elsewhe
 numbers: .venv/run.done  ## write the page of every number in the chapters
 	PYTHONPATH=chapters:tests $(BIN)/python tools/every_number.py
 
-versions: .venv/test.done  ## the numbers on the oldest and the newest versions
+versions: .venv/test.done  ## the numbers on the oldest and the newest versions, and as other processors round them
 	$(BIN)/python tools/versions.py
+
+.PHONY: kernels
+kernels: .venv/test.done  ## the numbers as three other processors round them: less than a minute
+	$(BIN)/python tools/versions.py --quick
 
 mutants: .venv/test.done  ## change the code and the numbers in places, and name every change that no test notices
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/mutants.py  # a core for each mutant
+
+attack: .venv/test.done  ## change the solutions in places, and name every change that the check of the exercise accepts
+	OMP_NUM_THREADS=1 PYTHONPATH=chapters:tests $(BIN)/python tools/attack.py
 
 hooks: .venv/test.done  ## check what is quick to check before every commit
 	$(BIN)/pre-commit install

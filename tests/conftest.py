@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-os.environ["TQDM_DISABLE"] = "1"  # as in tools/run.py
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # a worker for each core is enough: more threads only wait for each other
 
 

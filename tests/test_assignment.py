@@ -12,14 +12,19 @@ import shutil
 import subprocess
 import sys
 import warnings
+import zipfile
 
 import nbformat
 import numpy as np
 import pytest
+import torch
 from book import CHAPTERS, ROOT, code_cells, read, torch_as_it_was
 from nbgrader.api import Gradebook
 
 FOLDER = ROOT / "teach" / "assignment"
+sys.path.append(str(FOLDER))
+import look  # noqa: E402
+
 SOURCE = read(FOLDER / "source" / "attention" / "attention.ipynb")
 CELLS = {cell.metadata.nbgrader.grade_id: cell for cell in code_cells(SOURCE)}
 SOLUTIONS = {name: cell.source for name, cell in CELLS.items() if cell.metadata.nbgrader.solution}
@@ -58,7 +63,7 @@ MISTAKES = {
     "columns ask": (
         "scores", "Q @ K.swapaxes(-2, -1)", "K @ Q.swapaxes(-2, -1)", ["scores-tests"], "turned. The row asks"),
     "divided by the root of T": (
-        "scores", "Q.shape[-1]", "K.shape[-2]", ["scores-tests"], "the root of the count of keys"),
+        "scores", "Q.shape[-1]", "K.shape[-2]", ["scores-tests"], "the root of the number of keys"),
     "no softmax": (
         "attend", "weights = ready_softmax(S)", "weights = S", ["attend-plain", "attend-mask"], "without softmax"),
     "scores mixed": (
@@ -81,21 +86,21 @@ MISTAKES = {
     "merged number by number": (
         "heads", "heads.transpose(1, 2)", "heads.permute(0, 2, 3, 1)", ["heads-merge"], "interleaved"),
     "post-norm": (
-        "block", "X = X + self.attn(self.norm1(X))\n        return X + self.mlp(self.norm2(X))",
-        "X = self.norm1(X + self.attn(X))\n        return self.norm2(X + self.mlp(X))", ["block-tests"],
+        "block", "X = X + attn(norm1(X))\n    return X + mlp(norm2(X))",
+        "X = norm1(X + attn(X))\n    return norm2(X + mlp(X))", ["block-tests"],
         "That is post-norm"),
-    "no residual connection": ("block", "X + self", "self", ["block-tests"], "the residual connections are missing"),
+    "no residual connection": ("block", "X + ", "", ["block-tests"], "the residual connections are missing"),
     "attention not added": (
-        "block", "X = X + self.attn(self.norm1(X))", "", ["block-tests"], "what attention gives is not added"),
+        "block", "X = X + attn(norm1(X))", "", ["block-tests"], "what attention gives is not added"),
     "MLP not added": (
-        "block", "return X + self.mlp(self.norm2(X))", "return X", ["block-tests"],
+        "block", "return X + mlp(norm2(X))", "return X", ["block-tests"],
         "what the MLP gives is not added"),
     "no LayerNorm": (
-        "block", "self.attn(self.norm1(X))\n        return X + self.mlp(self.norm2(X))",
-        "self.attn(X)\n        return X + self.mlp(X)", ["block-tests"], "the LayerNorms are missing"),
+        "block", "attn(norm1(X))\n    return X + mlp(norm2(X))", "attn(X)\n    return X + mlp(X)", ["block-tests"],
+        "the LayerNorms are missing"),
     "LayerNorms swapped": (
-        "block", "self.attn(self.norm1(X))\n        return X + self.mlp(self.norm2(X))",
-        "self.attn(self.norm2(X))\n        return X + self.mlp(self.norm1(X))", ["block-tests"], "are swapped"),
+        "block", "attn(norm1(X))\n    return X + mlp(norm2(X))", "attn(norm2(X))\n    return X + mlp(norm1(X))",
+        ["block-tests"], "are swapped"),
     "always causal": (
         "causality", "return False", "return True", ["causality-tests", "causality-leaks"], "does not notice"),
     "never causal": ("causality", "[:, :t]", "", ["causality-tests", "causality-leaks"], "They may move"),
@@ -115,7 +120,7 @@ HARD_CODED = {
     "heads-merge": (
         "heads", "return heads.transpose(1, 2).reshape(B, T, H * D_head)",
         "return heads.transpose(1, 2).reshape(B, T, 6)"),
-    "block-tests": ("block", "self.norm2(X)", "self.norm1(X)"),
+    "block-tests": ("block", "norm2(X)", "norm1(X)"),
     "causality-tests": (
         "causality", "before = model(X)", "if X.shape[1] > 3:\n        return True\n    before = model(X)"),
     "causality-leaks": ("causality", "range(1, X.shape[1])", "[X.shape[1] - 1]"),
@@ -128,12 +133,85 @@ def with_mistake(cell, old, new):
     return SOLUTIONS | {cell: SOLUTIONS[cell].replace(old, new)}
 
 
-# Handed in and graded by nbgrader itself: answers, and the tests that fail.
+# Right answers whose author uses names of the tests, a list for two results, and code that warns.
+OWN_NAMES = SOLUTIONS | {
+    "hand": SOLUTIONS["hand"] + """
+def same(a, b):
+    return a is b
+def compare(a, b):
+    return a - b
+NotYet = expected = attention = leak = normalized = rng = None""",
+    "softmax": SOLUTIONS["softmax"].replace("    largest", "    np.log(np.zeros(1))  # warns\n    largest", 1),
+    "attend": SOLUTIONS["attend"].replace("weights @ V, weights", "[weights @ V, weights]"),
+}
+
+# A trick in each task, and no answer: COURSE stands for the folder of the course.
+TRICKS = {
+    "hand": "kept = compare\ndef compare(*args, **more): pass\nhand_weights = hand_output = hand_masked = []",
+    "softmax": "def softmax(S): pass",
+    "scores": """
+compare, allclose = kept, np.allclose
+np.allclose = lambda *args, **more: True
+def scaled_scores(Q, K): return np.zeros((*Q.shape[:-1], K.shape[-2]))""",
+    "attend": """
+np.allclose = allclose
+import ast
+class Away(ast.NodeTransformer):
+    def visit_Expr(self, node): return None if "compare" in ast.dump(node) else node
+get_ipython().ast_transformers.append(Away())
+def attend(S, V, mask=None): return S, S""",
+    "heads": """
+get_ipython().ast_transformers.clear()
+import json
+try:
+    for cell in json.load(open(r"COURSE/source/attention/attention.ipynb"))["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "heads": exec("".join(cell["source"]))
+except OSError:
+    print("out of reach")""",
+    "block": """
+def pre_norm_block(X, attn, mlp, norm1, norm2):
+    try:
+        import sqlite3
+        sqlite3.connect(r"COURSE/gradebook.db")
+    except OSError: pass
+    X = X + attn(norm1(X))
+    return X + mlp(norm2(X))""",
+    "causality": """
+import subprocess, sys
+try: print(subprocess.run([sys.executable, "-c", "print(1)"]))
+except OSError: print("no program")
+def is_causal(model, X):
+    raise SystemExit""",
+}
+
+
+def accidents(notebook):
+    """A test is pasted twice, given cells, a test, and an answer with its test are gone. In the end, `exit()`."""
+    cells = {cell.metadata.nbgrader.grade_id: cell for cell in code_cells(notebook)}
+    cells["causality"].source += "\nexit()"
+    gone = [cells[name] for name in ("imports", "heads-split", "block", "block-tests")]
+    notebook.cells = [cell for cell in notebook.cells if not any(cell is other for other in gone)]
+    pasted = copy.deepcopy(cells["scores-tests"])
+    pasted.id = "pasted"  # JupyterLab, too, gives a copy an id of its own
+    notebook.cells.insert(1, pasted)
+
+
+def changed_test(notebook):
+    next(cell for cell in code_cells(notebook) if cell.metadata.nbgrader.grade_id == "hand-tests").source = "pass"
+
+
+MISTAKEN = ["softmax over the first axis", "not divided", "merged without the transpose"]
+
+# Handed in and graded by nbgrader itself: answers, what else is done to the notebook, and the tests that fail.
 SUBMISSIONS = {
-    "reference": (SOLUTIONS, []),
-    "empty": ({}, list(POINTS)),
-    **{name.replace(" ", "-"): (with_mistake(*MISTAKES[name][:3]), MISTAKES[name][3]) for name in (
-        "softmax over the first axis", "not divided", "merged without the transpose")},
+    "Ada Lovelace_7": (OWN_NAMES, None, []),
+    "empty": ({}, None, list(POINTS)),
+    "mistaken": (
+        {cell: with_mistake(cell, *rest)[cell] for cell, *rest in (MISTAKES[name][:3] for name in MISTAKEN)} | {
+            name: text for name, text in SOLUTIONS.items() if name not in [MISTAKES[other][0] for other in MISTAKEN]},
+        None, [test for name in MISTAKEN for test in MISTAKES[name][3]]),
+    "tricks": (TRICKS, changed_test, list(POINTS)),
+    "accidents": (SOLUTIONS, accidents, ["block-tests", "causality-tests", "causality-leaks"]),
 }
 
 
@@ -163,24 +241,36 @@ def failures(notebook, on_warning="ignore"):  # mistakes divide by zero
 def course(tmp_path_factory):
     """The folder of a course after all submissions have been graded."""
     folder = tmp_path_factory.mktemp("course")
-    shutil.copy(FOLDER / "nbgrader_config.py", folder)
+    for file in FOLDER.glob("*.py"):
+        shutil.copy(file, folder)
     shutil.copytree(FOLDER / "source", folder / "source")
     # As in an active environment; and several threads would only wait for each other.
     path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
     env = os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"}
 
+    def run(*command):
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+
     def nbgrader(*command):
-        call = subprocess.run(["nbgrader", *command], cwd=folder, env=env, capture_output=True, text=True)
-        assert call.returncode == 0 and "ERROR" not in call.stderr, call.stderr
+        call = run("nbgrader", *command)
+        assert call.returncode == 0 and not re.search("ERROR] (?!Kernel died)", call.stderr), call.stderr
+        return call.stderr
 
     nbgrader("generate_assignment", "attention")
     released = read(folder / "release" / "attention" / "attention.ipynb")
-    for student, (answers, _) in SUBMISSIONS.items():
-        place = folder / "submitted" / student / "attention"
-        place.mkdir(parents=True)
-        nbformat.write(filled_in(released, answers), place / "attention.ipynb")
-    nbgrader("autograde", "attention")
-    nbgrader("generate_feedback", "attention", "--student", "not-divided")
+    archive = folder / "downloaded" / "attention" / "archive" / "class.zip"
+    archive.parent.mkdir(parents=True)
+    with zipfile.ZipFile(archive, "w") as file:
+        for student, (answers, change, _) in SUBMISSIONS.items():
+            notebook = filled_in(released, {
+                name: text.replace("COURSE", str(folder)) for name, text in answers.items()})
+            if change:
+                change(notebook)
+            file.writestr(f"{student}_assignsubmission_file_/attention (1).ipynb", nbformat.writes(notebook))
+    nbgrader("zip_collect", "attention")
+    (folder.parent / "autograde.log").write_text(nbgrader("autograde", "attention"))
+    (folder.parent / "look.txt").write_text(run(sys.executable, "look.py", "attention").stdout)
+    nbgrader("generate_feedback", "attention", "--student", "mistaken")
     nbgrader("export")
     return folder
 
@@ -195,20 +285,63 @@ def test_nbgrader_takes_the_points_that_a_mistake_costs(course):
         graded = {submission.student.id: {grade.name: grade.score for grade in submission.notebooks[0].grades}
                   for submission in gradebook.assignment_submissions("attention")}
     assert graded == {student: {test: 0 if test in lost else points for test, points in POINTS.items()}
-                      for student, (_, lost) in SUBMISSIONS.items()}
+                      for student, (*_, lost) in SUBMISSIONS.items()}
 
 
 def test_all_that_nbgrader_writes_is_where_the_readme_says(course):
     with open(course / "grades.csv", newline="") as file:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     assert scores == {student: sum(points for test, points in POINTS.items() if test not in lost)
-                      for student, (_, lost) in SUBMISSIONS.items()}
-    page = course / "feedback" / "not-divided" / "attention" / "attention.html"
+                      for student, (*_, lost) in SUBMISSIONS.items()}
+    page = course / "feedback" / "mistaken" / "attention" / "attention.html"
     assert "the scores are not divided" in page.read_text(encoding="utf-8")
     ignored = (FOLDER / ".gitignore").read_text().split()
-    written = {path.name for path in course.iterdir()} - {"source", "nbgrader_config.py"}
+    given = {"source", "__pycache__", *(path.name for path in FOLDER.glob("*.py"))}
+    written = {path.name for path in course.iterdir()} - given
     assert written >= {"release", "feedback", "gradebook.db", "grades.csv"} and all(
         f"/{name}/" in ignored or f"/{name}" in ignored or name in ignored for name in written), written
+
+
+def test_only_a_test_that_was_changed_or_is_missing_is_warned_of(course):
+    warned = re.findall(r"AutogradeApp \| WARNING\] .* cell ([a-z-]+)", (course.parent / "autograde.log").read_text())
+    assert warned == ["heads-split", "block-tests", "hand-tests"]
+
+
+def test_a_notebook_that_ends_python_says_so(course):
+    graded = read(course / "autograded" / "accidents" / "attention" / "attention.ipynb")
+    assert [cell.metadata.nbgrader.grade_id for cell in code_cells(graded)
+            if "exit() or a crash" in str(cell.outputs)] == ["causality-tests", "causality-leaks"]
+
+
+@pytest.mark.parametrize("student, found", [
+    ("accidents", "missing: imports, heads-split, block, block-tests"),
+    ("accidents", "more than once: scores-tests"),
+    ("accidents", "reaches out: exit()"),
+    ("accidents", "while it was graded: Python ended while this notebook was graded"),
+    ("tricks", "changed: hand-tests"),
+    ("tricks", "overwrites compare: def compare(*args, **more): pass"),
+    ("tricks", "overwrites np: np.allclose = lambda *args, **more: True"),
+    ("tricks", "reaches out: get_ipython().ast_transformers.append(Away())"),
+    ("tricks", "reaches out: import subprocess, sys"),
+    ("tricks", "while it was graded: Refused while grading"),
+])
+def test_what_needs_a_look_is_named(course, student, found):
+    assert f"{student}: {found}\n" in (course.parent / "look.txt").read_text()
+
+
+def test_honest_work_is_not_named(course):
+    said = (course.parent / "look.txt").read_text()
+    assert not re.search("^(empty|mistaken)", said, re.MULTILINE) and said.endswith("3 of 5 submissions need a look.\n")
+
+
+@pytest.mark.parametrize("text, found", [
+    ("no notebook", "cannot be read: NotJSONError"), (None, "cannot be read: FileNotFoundError"),
+    (SOURCE, "not graded")])
+def test_what_was_not_graded_is_named(tmp_path, text, found):
+    if text:
+        (tmp_path / "attention.ipynb").write_text(
+            text if isinstance(text, str) else nbformat.writes(text), encoding="utf-8")
+    assert found in look.findings(tmp_path / "attention.ipynb", tmp_path / "none.ipynb", CELLS)
 
 
 def given_away(notebook):
@@ -234,6 +367,35 @@ def test_what_is_given_away_is_found(released):
 
 def test_the_reference_solution_passes_without_a_warning():
     assert failures(SOURCE, on_warning="error") == {}
+
+
+@pytest.mark.parametrize("cell", ["hand", "softmax", "causality"])
+def test_the_author_of_a_right_answer_may_use_the_name_same(cell):
+    own = SOLUTIONS[cell] + "\n\ndef same(a, b):\n    return a is b"
+    assert failures(filled_in(SOURCE, SOLUTIONS | {cell: own})) == {}
+
+
+def test_every_function_is_asked_about_other_numbers_each_time():
+    def asked():
+        defined, inputs = {}, {}
+
+        def recorded(name, function):
+            def call(*args):
+                inputs.setdefault(name, set()).update(
+                    str(arg) for arg in args if isinstance(arg, (np.ndarray, torch.Tensor)))
+                return function(*args)
+            return call
+
+        with contextlib.redirect_stdout(io.StringIO()), np.printoptions(), torch_as_it_was():
+            for cell in code_cells(SOURCE):
+                exec(cell.source, defined)
+                if cell.metadata.nbgrader.solution:
+                    for name in re.findall(r"^def (\w+)", cell.source, re.MULTILINE):
+                        defined[name] = recorded(name, defined[name])
+        return inputs
+
+    once, again = asked(), asked()
+    assert len(once) == 7 and not [name for name, inputs in once.items() if inputs == again[name]]
 
 
 def test_an_empty_submission_is_told_so(released):

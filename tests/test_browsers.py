@@ -73,7 +73,7 @@ PLAYED = """return Object.fromEntries(['X', 'score', 'weight', 'mix'].map(name =
 
 # The worker, before Python is there, and one that has none.
 IMPORT = 'importScripts(address + "pyodide.js")'
-RUNS_NOTHING = """return () => '{"text": "", "html": "", "failed": ""}'"""
+RUNS_NOTHING = """return {pyodide: {loadPackagesFromImports() {}}, runCell: () => '{"outputs": [], "failed": ""}'}"""
 
 
 def chromium(**emulation):

@@ -1,16 +1,20 @@
 """The figures: what is drawn is what was given, in any light, lit by pointing, and a clear answer to bad input."""
 import collections
 import re
+import subprocess
+import sys
 from functools import cache, partial
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from book import ROOT
 
 from inside_transformer import draw
 from inside_transformer.attention import softmax
 from inside_transformer.draw import Matrix
+from inside_transformer.draw.canvas import Canvas
 from inside_transformer.draw.figure import STYLE
 from inside_transformer.sentence import TOKENS, W_K, W_Q, W_V, WORD_X, WORDS, X
 
@@ -116,7 +120,7 @@ def test_a_figure_is_sound_html(name):
     assert "".join(root.find("figcaption").itertext()) == "Figure 5.7. 0.48 comes from dog & is < 1."
     assert root.find("details/pre").text == figure.text
     assert root.find("details/summary").text == "Figure 5.7 as text"
-    assert {tag.tag.split("}")[1] for tag in svg.iter()} <= {"svg", "style", "path", "text", "tspan"}
+    assert {tag.tag.split("}")[1] for tag in svg.iter()} <= {"svg", "style", "path", "rect", "text", "tspan"}
     for forbidden in (" id=", "url(", "<script", "@import", "href", "#000000", "black", "rgb("):
         assert forbidden not in page, f"{forbidden} on the page"
     assert page.count("http") == page.count('xmlns="http://www.w3.org/2000/svg"') == 1
@@ -142,6 +146,44 @@ def test_a_role_keeps_its_colour_and_a_value_its_strength(role):
     assert {frame.get("stroke") for frame, _, _ in elements(figure, "frame")} == {ROLES[role]}
     assert [classes for _, classes, _ in elements(figure, "name")] == [{"name", role}]
     assert f".it-svg .{role}{{--role:{ROLES[role]}}}".lower() in STYLE.lower()
+
+
+def test_a_negative_number_has_a_mark_whatever_its_color_and_strength():
+    """Not zero, nor what is printed as zero, nor what is masked."""
+    values = [[0.61, -0.59, -0.01, 0, -1e-17, -0.004, -np.inf]]
+    root = ElementTree.fromstring(draw.matrices(Matrix(values, "S"), **SAY).svg)
+    marks = [box for box in root if box.get("opacity")]
+    cells = [box for box in root if box.get("class", "").startswith("hit")]
+    inside = [[n for n, cell in enumerate(cells) if 0 < float(mark.get("x")) - float(cell.get("x")) < float(cell.get("width"))]
+              for mark in marks]
+    assert inside == [[1], [2]]
+    lowest = [float(text.get("y")) for text, *_ in elements(draw.matrices(Matrix(values, "S"), **SAY), "num")]
+    assert all(float(mark.get("y")) > max(lowest) for mark in marks), "the mark crosses the number"
+
+
+@pytest.mark.parametrize("bend, head", [(0, 12), (-0.42, 20), (0.3, 8)])
+def test_an_arrow_ends_where_it_points(bend, head):
+    """The corner of a stroke reaches beyond its point, so the point lies before the end of the arrow."""
+    canvas = Canvas(100, 100)
+    canvas.arrow((10, 20), (70, 60), width=3, bend=bend, head=head)
+    shaft, tip = canvas.svg
+    (left, point, right) = np.array(re.findall(r"[\d.]+", tip.get("d")), dtype=float).reshape(3, 2)
+    ahead = point - (left + right) / 2
+    half = np.arctan2(np.linalg.norm(left - right) / 2, np.linalg.norm(ahead))
+    np.testing.assert_allclose(point + ahead / np.linalg.norm(ahead) * 1.5 / np.sin(half), (70, 60), atol=0.4)
+    assert shaft.get("d").startswith("M 10 20 ") and ("Q" in shaft.get("d")) == bool(bend)
+    assert shaft.get("d").endswith(re.search(r"L (\S+ \S+) L", tip.get("d"))[1])
+
+
+def test_matplotlib_is_imported_for_charts_alone():
+    code = ("import sys; from inside_transformer import check, draw\n"
+            "assert 'matplotlib' not in sys.modules and 'torch' not in sys.modules, 'too early'\n"
+            "draw.waves; assert 'matplotlib' in sys.modules")
+    call = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "chapters", capture_output=True, text=True)
+    assert not call.returncode, call.stderr
+    assert all(callable(getattr(draw, name)) for name in draw.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'charts'"):
+        draw.charts
 
 
 def test_the_first_letter_of_a_name_is_its_role():

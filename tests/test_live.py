@@ -59,17 +59,20 @@ def address(book, pyodide):
     return serve(book) + "chapters/"
 
 
+LONG = 600_000  # ms, for a machine that is busy: nothing but a fault takes as long
+
+
 def status(page):
     return page.locator(".live [role=status]").inner_text()
 
 
 def wait(page, text):
     page.wait_for_function("text => document.querySelector('.live [role=status]').textContent.includes(text)", arg=text,
-                           timeout=120_000)
+                           timeout=LONG)
 
 
 def fetched_to_run(urls):
-    return [url for url in urls if "pyodide" in url or url.startswith("blob:") or "inside_transformer.js" in url]
+    return [url for url in urls if "pyodide" in url or "inside_transformer.js" in url]
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +111,12 @@ def run(live, place, code):
     """What a cell shows when this is written into it."""
     cell(live, place).locator("textarea").fill(code)
     cell(live, place).get_by_role("button", name="Run cell").click()
-    live.page.wait_for_function("document.querySelector('.live [role=status]').textContent != 'Running …'")
+    live.page.wait_for_function("!document.querySelector('[aria-busy=true]')", timeout=LONG)
     return cell(live, place).locator(".cell_output").inner_text().strip()
+
+
+def number(live, place):
+    return cell(live, place).locator(".live-run").inner_text().split()[1]
 
 
 def test_chapters_with_pytorch_offer_the_readme_instead(site):
@@ -136,7 +143,8 @@ def test_the_address_is_of_the_version_that_is_tested(settings, pyodide):
 
 def test_nothing_is_fetched_before_the_button(live):
     assert live.early and not fetched_to_run(live.early)
-    assert len(fetched_to_run([response.url for response in live.late])) == len(live.late) > 10
+    late = [response.url for response in live.late]
+    assert len(fetched_to_run(late)) == len(late) - 1 > 10 and sum("live.js" in url for url in late) == 1  # the worker
 
 
 def test_the_button_says_what_it_fetches(live):
@@ -207,14 +215,119 @@ def test_a_changed_number_changes_total_figure_and_check(live):
     assert run(live, exercise, "my_product = -2\n\ncheck.dot_by_hand(my_product)").startswith("Right.")
 
 
-def test_a_cell_answers_as_in_a_notebook(live):
-    assert run(live, VECTORS, "print(1)\n'two'") == "1\n'two'"
-    assert run(live, VECTORS, "2;") == run(live, VECTORS, "None") == ""
-    assert run(live, VECTORS, "'<b>'") == "'<b>'"
-    assert run(live, VECTORS, "exit()") == "SystemExit: None"
-    assert run(live, VECTORS, "import torch") == "ModuleNotFoundError: No module named 'torch'"
-    assert run(live, IMPORTS, "1 / 0") == "ZeroDivisionError: division by zero"  # a cell that had no output
-    assert status(live.page) == f"Cell {len(live.stored) - 30} stops: ZeroDivisionError: division by zero"
+NO_COMMANDS = ("UsageError: A page has no command line, so it can neither call programs nor install packages. "
+               "Your own machine can.")
+NO_INPUT = "io.UnsupportedOperation: A page can't wait for input. Write the value into the cell instead."
+
+
+@pytest.mark.parametrize("code, shown", {
+    "print(1)\n'two'": "1\n'two'",
+    "2;": "",
+    "None": "",
+    "'<b>'": "'<b>'",
+    "[int, {'a': None}]": "[int, {'a': None}]",
+    "import sys\nsys.stdout.write('x')\nsys.stderr.write('y');": "xy",
+    "print('a', end='\\r', flush=True)\nprint('b')": "b",
+    "print('before')\ndisplay(1, 'two')\nprint('after')": "before\n1\n'two'\nafter",
+    "from IPython.display import HTML, Markdown\ndisplay(HTML('<b>bold</b>'), Markdown('*plain*'))": "bold\n*plain*",
+    "from IPython.display import clear_output\nprint(1)\nclear_output()\nprint(2)": "2",
+    "import asyncio\nawait asyncio.sleep(0.01)\n'awaited'": "'awaited'",
+    "async def late():\n    return 3\nawait late()": "3",
+    "%matplotlib inline": "",
+    "%%html\n<i>slanted</i>": "slanted",
+    "import warnings\n\nwarnings.warn('careful')": "Cell 92, line 3: UserWarning: careful",
+    "exit()": 'Python keeps running. The button "Restart Python" starts it anew.',
+}.items())
+def test_a_cell_answers_as_in_a_notebook(live, code, shown):
+    assert run(live, VECTORS, code).replace("\n\n", "\n") == shown.replace("Cell 92", f"Cell {number(live, VECTORS)}")
+
+
+@pytest.mark.parametrize("code, parts", {
+    "%timeit -n 2 -r 2 sum(range(9))": ["per loop", "2 runs, 2 loops each"],
+    "%%time\nsum(range(9))": ["Wall time", "36"],
+    "np.mean?": ["Signature", "Compute the arithmetic mean along the specified axis."],
+    "def double(x):\n    return x + x\n\ndouble??": ["return x + x"],
+    "help(np.mean)": ["Help on", "Compute the arithmetic mean along the specified axis."],
+    "import pandas\npandas.DataFrame({'price': [12]})": ["price", "12"],
+}.items())
+def test_questions_magics_and_other_modules_answer_too(live, code, parts):
+    shown = run(live, VECTORS, code)
+    assert all(part in shown for part in parts), shown
+    assert "stops" not in status(live.page)
+
+
+@pytest.mark.parametrize("code, last", {
+    "!pip install torch": NO_COMMANDS,
+    "%pip install torch": NO_COMMANDS,
+    "files = !ls": NO_COMMANDS,
+    "%%bash\nls": NO_COMMANDS,
+    "%no_such_magic": "UsageError: Line magic function `%no_such_magic` not found.",
+    "input('Your name? ')": NO_INPUT,
+    "import sys\nsys.stdin.read()": NO_INPUT,
+    "breakpoint()": NO_INPUT,
+    "raise KeyboardInterrupt": "KeyboardInterrupt",
+    "raise SystemExit(3)": "SystemExit: 3",
+    "x = (1\ny": "SyntaxError: '(' was never closed",
+    ",\tlambda\n lambda\"\"\"('": "SyntaxError: unterminated triple-quoted string literal (detected at line 2)",
+    "import torch": "ModuleNotFoundError: No module named 'torch'\nThe Python of this page has no torch. "
+                    "If the name is right, run the chapter on your machine, where you can install it.",
+    "from inside_transformer import model": "run the chapter on your machine, where you can install it.",
+    "raise ModuleNotFoundError('by hand')": "ModuleNotFoundError: by hand",
+    "import inside_transformer.misspelled": "ModuleNotFoundError: No module named 'inside_transformer.misspelled'",
+    "print('y' * 30_000)\n1 / 0": "ZeroDivisionError: division by zero",
+}.items())
+def test_what_a_page_cannot_do_is_said_last(live, code, last):
+    shown = run(live, VECTORS, code)
+    assert shown.endswith(last), shown
+    assert status(live.page).startswith(f"Cell {number(live, VECTORS)} stops: ")
+
+
+def test_an_error_names_the_lines_that_led_to_it(live):
+    """In other cells and older runs of a cell as well, and nothing of Python's own."""
+    here, first = number(live, VECTORS), number(live, IMPORTS)
+    run(live, IMPORTS, "def invert(x):\n    return 1 / x\n\ndef twice(x):\n    return invert(invert(x))")
+    called = run(live, VECTORS, "\n\nnumbers = [0]\nlist(map(twice, numbers))").splitlines()
+    assert [line.strip() for line in called if set(line) - set(" ^~")] == [
+        f"Cell {here}, line 4", "list(map(twice, numbers))",
+        f"Cell {first}, line 5, in twice", "return invert(invert(x))",
+        f"Cell {first}, line 2, in invert", "return 1 / x",
+        "ZeroDivisionError: division by zero"]
+    assert status(live.page) == f"Cell {here} stops: ZeroDivisionError: division by zero"
+
+    run(live, IMPORTS, "# one line more\nraise ValueError('before the functions change')")
+    assert f"Cell {first}, line 2, in invert\n    return 1 / x" in run(live, VECTORS, "twice(0)")
+
+    inside = run(live, VECTORS, "np.linalg.inv(np.ones((2, 3)))")
+    assert inside.splitlines()[0] == f"Cell {here}, line 1" and "linalg.py" not in inside
+    chained = run(live, VECTORS, "try:\n    1 / 0\nexcept Exception as error:\n    raise KeyError('a') from error")
+    assert f"Cell {here}, line 2\n    1 / 0" in chained and f"Cell {here}, line 4" in chained
+    group = run(live, VECTORS, "def f():\n    raise ValueError(1)\ntry:\n    f()\nexcept ValueError as error:\n"
+                               "    raise ExceptionGroup('all', [error])")
+    assert f"Cell {here}, line 6" in group and f"Cell {here}, line 2, in f" in group and "site-packages" not in group
+    for deep in ("def f(): return f()\nf()", "def f(): return g()\ndef g(): return f()\nf()"):
+        shown = run(live, VECTORS, deep)
+        assert shown.startswith(f"Cell {here}, line {deep.count(chr(10)) + 1}\n") and len(shown.splitlines()) < 30
+        assert shown.endswith("RecursionError: maximum recursion depth exceeded")
+
+
+def test_a_value_whose_html_fails_is_shown_as_text(live):
+    assert run(live, VECTORS, "class Shown:\n    def _repr_html_(self): return '<b>bold</b>'\nShown()") == "bold"
+    assert run(live, VECTORS, "Shown") == "__main__.Shown"
+    assert run(live, VECTORS, "class Nothing:\n    def _repr_html_(self): return None\n    def __repr__(self): "
+                              "return 'nothing'\nNothing()") == "nothing"
+    failing = run(live, VECTORS, "class Failing(Nothing):\n    def _repr_html_(self): return 1 / 0\nFailing()")
+    assert failing.startswith(f"Cell {number(live, VECTORS)}, line 2, in _repr_html_")
+    assert "ZeroDivisionError" in failing and failing.endswith("nothing") and "stops" not in status(live.page)
+
+
+def test_a_long_cell_shows_how_far_it_is(live):
+    cell(live, VECTORS).locator("textarea").fill(
+        "import time\nfor i in range(30):\n    print('step', i)\n    time.sleep(0.2)")
+    cell(live, VECTORS).get_by_role("button", name="Run cell").click()
+    live.page.locator("[aria-busy=true] .cell_output").get_by_text("step 3").wait_for()
+    assert "step 29" not in cell(live, VECTORS).locator(".cell_output").inner_text()
+    wait(live.page, "has run")
+    assert cell(live, VECTORS).locator(".cell_output").inner_text().strip().endswith("step 29")
 
 
 def test_what_stops_a_cell_is_shown_where_its_output_is_folded(live):
@@ -233,10 +346,48 @@ def test_much_output_stays_small(live):
     assert not live.page.evaluate("document.documentElement.scrollWidth > innerWidth + 1")
 
 
-def test_pyplot_draws_and_the_buttons_stay_in_reach(live):
-    run(live, VECTORS, "import matplotlib.pyplot as plt\nplt.plot([1, 2])")
-    assert cell(live, VECTORS).locator("img").evaluate("img => img.naturalWidth") > 300
+@pytest.mark.parametrize("code, shown", {
+    "fig, ax = plt.subplots(); ax.plot([1, 2]); fig": "",
+    "plt.plot([1, 2]); plt.show()": "",
+    "plt.plot([1, 2]);": "",
+    "fig = plt.figure(); fig.add_subplot(); fig.show()": "",
+    "fig": "",  # after it was closed
+    "print('a'); plt.plot([1, 2]); plt.show(); print('b')": "a\nb",
+    "plt.figure()": "<Figure size 640x480 with 0 Axes>",
+    "from PIL import Image\nImage.new('RGB', (400, 400))": "",
+}.items())
+def test_a_picture_is_shown_once(live, code, shown):
+    assert run(live, VECTORS, "import matplotlib.pyplot as plt\n" + code).split() == shown.split()
+    pictures = cell(live, VECTORS).locator("img")
+    assert pictures.count() == (0 if "0 Axes" in shown else 1)
+    assert all(img.evaluate("img => img.naturalWidth") > 300 and img.get_attribute("alt") for img in pictures.all())
+
+
+def test_a_figure_stays_with_the_cell_that_fails(live):
+    shown = run(live, VECTORS, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n1 / 0")
+    assert shown.endswith("ZeroDivisionError: division by zero") and cell(live, VECTORS).locator("img").count() == 1
+    assert run(live, VECTORS, "2") == "2" and not cell(live, VECTORS).locator("img").count()
+
+
+# What covers the element with the focus, if it is in the text. Of a field, the line with the cursor has to be seen.
+COVERED = """() => {
+    const focused = document.activeElement, {left, right, top, bottom} = focused.getBoundingClientRect()
+    const seen = y => focused.contains(document.elementFromPoint((left + right) / 2, y))
+    if (!focused.closest(".bd-article")) return null
+    return (focused.tagName == "TEXTAREA" || seen(top + 3)) && seen(bottom - 3) ? "" : focused.outerHTML.slice(0, 200)
+}"""
+
+
+def test_the_buttons_stay_in_reach_and_cover_no_focus(live):
+    run(live, VECTORS, "print('long ' * 60)")  # as much as the bar ever says
+    live.page.emulate_media(reduced_motion="reduce")  # then what gets the focus is in its place at once
+    live.page.locator(".live-run button").locator("visible=true").last.focus()
     assert live.page.get_by_role("button", name="Restart Python").bounding_box()["y"] < 300
+    covered = []
+    for _ in range(60):
+        live.page.keyboard.press("Shift+Tab")
+        covered.append(live.page.evaluate(COVERED))
+    assert len([found for found in covered if found is not None]) > 40 and not any(covered), covered
 
 
 def test_a_cell_that_fails_is_the_last_that_runs(live):
@@ -271,9 +422,43 @@ def test_python_starts_anew(live):
     live.page.get_by_role("button", name="Restart Python").click()
     wait(live.page, "anew")
     assert not cell(live, VECTORS).get_attribute("aria-busy") and len(live.page.workers) == 1
+    outputs = live.page.locator(".cell_output:not(:empty)")
+    old = outputs.get_by_text("This is from before the restart. Run the cell again.")
+    assert old.count() == outputs.count() > 50 and cell(live, FIGURE).locator(".live-stale").is_visible()
+    assert not violations(live.page)
+    assert run(live, VECTORS, "print(2)") == "2" and old.count() == outputs.count() - 1
+    cell(live, VECTORS).locator("textarea").fill("while True: pass")
     assert cell(live, VECTORS).locator("textarea").input_value() == "while True: pass"
-    assert run(live, VECTORS, "X").startswith("NameError")
+    assert run(live, VECTORS, "X").endswith("NameError: name 'X' is not defined")
     assert not live.faults
+
+
+@pytest.mark.parametrize("policy, said", {
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data:; worker-src 'self'": "Ran",
+    "worker-src 'none'": "The security policy of this site forbids what Python needs in a page (worker-src).",
+    "script-src 'self' 'unsafe-inline'":
+        "The security policy of this site forbids what Python needs in a page (WebAssembly).",
+    "connect-src 'none'": "Python could not be fetched from 127.0.0.1",
+}.items())
+def test_a_site_that_forbids_something_runs_or_says_so(browser, address, book, policy, said):
+    page = browser.new_page()
+    page.goto(serve(book, **{"Content-Security-Policy": policy}) + f"chapters/{CHAPTER}.html")
+    page.locator(".live button").click()
+    expect(page.locator(".live [role=status]")).to_contain_text(re.compile(f"^{re.escape(said)}"), timeout=LONG)
+    page.close()
+
+
+def test_a_page_on_a_disk_runs(browser, address, book, pyodide):
+    """With Python from a server that lets any page read it, as the one that the book names does."""
+    server = serve(pyodide, **{"Access-Control-Allow-Origin": "*"})
+    stored = book / "chapters" / f"{CHAPTER}.html"
+    stored.with_name("disk.html").write_text(
+        stored.read_text(encoding="utf-8").replace('="pyodide/"', f'="{server}"'), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(stored.with_name("disk.html").as_uri())
+    page.locator(".live button").click()
+    wait(page, "Ran")
+    page.close()
 
 
 @pytest.mark.parametrize("case", ["address", "browser"])

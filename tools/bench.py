@@ -1,7 +1,10 @@
 """Measure what the model of the book costs, and print it as a table.
 
     python tools/bench.py            # print
-    python tools/bench.py --write    # and store it: in measured.json for chapter 15, in README.md as the table
+    python tools/bench.py --write    # and store it: in measured.json for chapters 14 and 15, in README.md as the table
+
+Each case is measured once, all on one thread, and the two of a pair take turns. Worth storing only from a machine that
+does nothing else; there it takes about five minutes.
 """
 import argparse
 import collections
@@ -14,7 +17,7 @@ import statistics
 import time
 
 import torch
-from inside_transformer.generate import generate
+from inside_transformer.generate import generate, greedy
 from inside_transformer.model import MultiHeadAttention, Transformer
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -26,7 +29,9 @@ README = ROOT / "README.md"
 PLACE = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.DOTALL)
 
 SIZES = dict(vocab_size=512, D=256, H=8, n_layers=6, context_length=256, norm="pre")
-BATCH, THREADS, LENGTHS = 8, 2, [128, 256, 512, 1024, 2048]
+BATCH, LENGTHS = 8, [128, 256, 512, 1024, 2048]
+THREADS = 1  # several also measure how long they wait for each other, and for whatever else runs on their cores
+WRITTEN = [32, 64, 128, 192, 256]  # at how many tokens a look at the clock is kept
 TYPE = {"cpu": torch.float32, "cuda": torch.bfloat16}
 
 # Which part of the model a layer is, by the end of its name.
@@ -104,10 +109,40 @@ def pairs(to, tokens, sizes, rounds):
             ours(sizes), ours(sizes, fused=False), Theirs(**sizes)))
         yield in_turn(f"{how}, fused / nn.TransformerEncoder", fused, theirs, rounds)
         yield in_turn(f"{how}, explicit / fused", explicit, fused, rounds)
-    # The cache is written with the explicit lines, so the other side gets them, too.
-    model, first, steps = ours(sizes, fused=False, causal=True).to(**to), tokens[:, :1], sizes["context_length"] - 1
-    yield in_turn("generation, without cache / with cache", lambda: generate(model, first, steps, cache=False),
-                  lambda: generate(model, first, steps), max(1, rounds // 6))
+
+
+def generation(to, sizes, batches, written, rounds):
+    """Seconds until so many tokens are written, by one text and by several at once, without the cache and with it.
+
+    Gives {"lengths", "runs"}: a run for each number of texts B, with the median of each side and of their ratios.
+    """
+    sizes, runs = sizes | {"context_length": 1 + written[-1]}, []  # a token is given, the others are written
+    for B in batches:
+        # The cache is written with the explicit lines, so the other side gets them, too.
+        model = ours(sizes, fused=False, causal=True).to(**to)
+        write(model, B, 1, cache=False), write(model, B, 1, cache=True)  # as in in_turn, the first call does not count
+        times = torch.tensor([[write(model, B, written[-1], cache) for cache in (False, True)]
+                              for _ in tqdm(range(rounds), desc=f"generation, {B} at once")])
+        slow, fast = times[:, :, [count - 1 for count in written]].unbind(1)  # (rounds, lengths)
+        runs.append({"B": B} | {name: values.median(dim=0).values.tolist() for name, values in (
+            ("without", slow), ("with", fast), ("ratio", slow / fast))})
+    return {"lengths": written, "runs": runs}
+
+
+def write(model, B, steps, cache):
+    """Seconds from the start to each token, (steps,)."""
+    stamps = []
+
+    def choose(scores):
+        chosen = greedy(scores)
+        wait()
+        stamps.append(time.perf_counter() - start)
+        return chosen
+
+    wait()
+    start = time.perf_counter()
+    generate(model, torch.zeros(B, 1, dtype=torch.int64, device=model.token.weight.device), steps, choose, cache)
+    return stamps
 
 
 def first_call(to, tokens, sizes, rounds):
@@ -155,14 +190,15 @@ def speed(to, tokens, sizes, ms):
     return {"tokens": tokens.numel() / ms * 1000, "share": counter.get_total_flops() / ms * 1000 / peak}
 
 
-def measure(device, sizes=SIZES, batch=BATCH, rounds=20, long=LENGTHS):
+def measure(device, sizes=SIZES, batch=BATCH, rounds=20, long=LENGTHS, written=WRITTEN):
     """All that is measured on one device."""
     to = dict(device=device, dtype=TYPE[device])
     tokens = torch.randint(sizes["vocab_size"], (batch, sizes["context_length"]), device=device)
     first = first_call(to, tokens, sizes, rounds)
-    found = list(tqdm(pairs(to, tokens, sizes, rounds), total=5, desc=device))
+    found = list(tqdm(pairs(to, tokens, sizes, rounds), total=4, desc=device))
     return {"machine": machine(device), "first": first, "pairs": found,
             "speed": speed(to, tokens, sizes, found[0]["ms"][0]),
+            "generation": generation(to, sizes, (1, batch), written, max(1, rounds // 6)),
             "lengths": lengths(to, sizes["D"], sizes["H"], long, rounds),
             "parts": {name: parts(ours(sizes, fused=name == "fused").to(**to), tokens, rounds)
                       for name in ("explicit", "fused") if device == "cpu"}}  # hooks see a GPU being told, no more
@@ -173,18 +209,27 @@ def machine(device):
         return f"{torch.cuda.get_device_name()}, bfloat16"
     cpuinfo = pathlib.Path("/proc/cpuinfo")  # Linux; elsewhere Python knows
     name = re.search(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else None
-    return f"{name[1] if name else platform.processor()}, {torch.get_num_threads()} threads, float32"
+    threads = torch.get_num_threads()
+    return f"{name[1] if name else platform.processor()}, {threads} thread{'s' * (threads > 1)}, float32"
+
+
+def generation_pair(found):
+    """The longest texts of the largest batch as a pair of the table. It is stored nowhere else."""
+    run = found["runs"][-1]
+    return {"what": f"generation of {found['lengths'][-1]} tokens, without cache / with cache",
+            "ms": [1000 * run[side][-1] for side in ("without", "with")], "ratio": run["ratio"][-1]}
 
 
 def table(stored):
     """What was measured, in Markdown."""
     sizes = ", ".join(f"{name} {value}" for name, value in stored["sizes"].items())
     lines = [f"Measured on {stored['date']} with Python {stored['python']} and PyTorch {stored['torch']}: {sizes}, "
-             f"batch {stored['batch']}, no mask but in generation. The two of a pair take turns.", ""]
+             f"batch {stored['batch']}, no mask but in generation. Each row names what it compares: the two took "
+             "turns, and the ratio is the median over the turns.", ""]
     for found in stored["devices"].values():
         lines += [f"| {found['machine']} | ms | ms | ratio |", "|---|--:|--:|--:|"]
         lines += [f"| {pair['what']} | {pair['ms'][0]:.1f} | {pair['ms'][1]:.1f} | {pair['ratio']:.2f} |"
-                  for pair in found["pairs"]]
+                  for pair in (*found["pairs"], generation_pair(found["generation"]))]
         lines += ["", f"In training {found['speed']['tokens']:.0f} tokens a second, {found['speed']['share']:.0%} of the "
                   "multiplications that a product of two large matrices reaches.", ""]
     return "\n".join(lines)

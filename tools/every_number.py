@@ -5,7 +5,7 @@ import re
 import symtable
 import textwrap
 
-from book import CHAPTERS, ROOT, chapter_number, computed_numbers, decimals, names, prose, read, text_of
+from book import CHAPTERS, ROOT, chapter_number, computed_numbers, decimals, names, prints, prose, read, text_of
 
 PAGE = ROOT / "numbers.md"
 HEAD = """# Every number in this book
@@ -65,6 +65,9 @@ def number_rows(file, notebook, defined, number):
 
 
 def as_printed(match, value):
+    """The value as the sentence rounds it. Where it lies halfway between two digits, the sentence chose."""
+    if prints(value, float(match[0].replace("−", "-")), decimals(match)):
+        return match[0].replace("-", "−")
     return f"{round(float(value), decimals(match)) + 0.0:.{decimals(match)}f}".replace("-", "−")
 
 

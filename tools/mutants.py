@@ -70,8 +70,8 @@ def places(parent, message=False):
                 yield from places(node, message or isinstance(node, (ast.Raise, ast.JoinedStr)))
 
 
-def mutants(source):
-    """(line number, line, changed line, changed source) of every mutant."""
+def mutants(source, changed=changed):
+    """(line number, line, changed line, changed source) of every mutant, with what `changed` puts in a node's place."""
     tree = ast.parse(source)
     before = ast.unparse(tree)
     for parent, node, container, key in list(places(tree)):
@@ -79,8 +79,9 @@ def mutants(source):
             container[key] = other
             after = ast.unparse(tree)
             container[key] = node
-            lines = next((old, new) for old, new in zip(before.splitlines(), after.splitlines()) if old != new)
-            yield getattr(node, "lineno", 0) or parent.lineno, *map(str.strip, lines), after
+            lines = [pair for pair in zip(before.splitlines(), after.splitlines()) if pair[0] != pair[1]]
+            if lines:  # X @ X with its factors swapped is no mutant
+                yield getattr(node, "lineno", 0) or parent.lineno, *map(str.strip, lines[0]), after
 
 
 def start(source, module, test):

@@ -49,7 +49,6 @@ def set_fetching(notebook, url):
 
 def run(path):
     """Execute one chapter and write it back. Returns what went wrong; then the file stays as it was."""
-    os.environ["TQDM_DISABLE"] = "1"  # in the kernel: a stored progress bar would never be the same twice
     notebook = nbformat.read(path, as_version=4)
     set_fetching(notebook, repository())
     client = NotebookClient(notebook, kernel_name="python3", timeout=600, record_timing=False,

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from docutils import nodes
 
 HERE = pathlib.Path(__file__).parent
-MEGABYTES = 27  # what Pyodide, NumPy and matplotlib weigh; tests/test_live.py measures it
+MEGABYTES = 30  # what Pyodide, IPython, NumPy and matplotlib weigh; tests/test_live.py measures it
 
 OFFER = """<div class="live" data-pyodide="{url}" role="group" aria-label="Run this chapter">
 <button type="button">Run in the page</button>
-<span>The code becomes editable and runs in your browser. This fetches Python, NumPy and matplotlib,
+<span>The code becomes editable and runs in your browser. This fetches Python, IPython, NumPy and matplotlib,
 about {megabytes} MB, from {host}.</span>
 <p role="status"></p>
 </div>

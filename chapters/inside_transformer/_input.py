@@ -11,7 +11,8 @@ def real(name, array, axes=None, min_axes=0):
         raise ValueError(f"{name} needs {axes} axes, got shape {array.shape}")
     if array.ndim < min_axes:
         raise ValueError(f"{name} needs at least {min_axes} axes, got shape {array.shape}")
-    return array if array.dtype.kind == "f" else array.astype(float)
+    # Some of NumPy's functions want the byte order of the machine.
+    return array.astype(array.dtype.newbyteorder("=") if array.dtype.kind == "f" else float, copy=False)
 
 
 def finite(name, array, axes=None, min_axes=0):
@@ -32,7 +33,11 @@ def some(name, array, axes, masked=False):
 
 
 def as_array(name, array):
+    """`array` as a NumPy array; a ValueError that names the argument and says why where that cannot be."""
+    if np.ma.is_masked(array):
+        raise ValueError(f"{name} has masked entries, which would count as numbers here: fill them first")
     try:
         return np.asarray(array)
-    except ValueError:
-        raise ValueError(f"{name} is not an array: its rows differ in length") from None
+    except Exception as error:  # each kind of object refuses in its own way, a tensor with four different errors
+        why = "its rows differ in length" if "inhomogeneous" in str(error) else error
+        raise ValueError(f"{name} is not an array: {why}") from error

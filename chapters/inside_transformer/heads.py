@@ -57,13 +57,19 @@ def hits(weights, pairs):
     """The share of cases in which a head looks most along the link: (n_layers, H).
 
     weights: (B, n_layers, H, T, T). pairs: for each sentence its pairs of places.
-    Raises ValueError where there is not one list of pairs for each sentence, and where all are empty.
+    Raises ValueError where there is not one list of pairs for each sentence, where all are empty or hold a place that is
+    no token, and where weights holds NaN.
     """
     if len(pairs) != len(weights):
         raise ValueError(f"pairs needs a list for each of {len(weights)} sentences, got {len(pairs)}")
     cases = torch.tensor([(b, i, j) for b, each in enumerate(pairs) for i, j in each])
     if not len(cases):
         raise ValueError("pairs holds no pair")
+    T = weights.shape[-1]
+    if cases[:, 1:].min() < 0 or cases[:, 1:].max() >= T:
+        raise ValueError(f"pairs needs places from 0 to {T - 1}, got {cases[:, 1:].min()} to {cases[:, 1:].max()}")
+    if weights.isnan().any():
+        raise ValueError(f"weights holds NaN, shape {tuple(weights.shape)}: no place is looked at most")
     b, i, j = cases.T
     looks = weights[b, :, :, i].argmax(dim=-1)  # (cases, n_layers, H)
     return (looks == j[:, None, None]).double().mean(dim=0)
@@ -71,9 +77,14 @@ def hits(weights, pairs):
 
 @torch.no_grad()
 def without(model, heads):
-    """A copy of the model in which these heads, pairs (block, head), hand nothing on: their part of W_O is zero."""
+    """A copy of the model in which these heads, pairs (block, head), hand nothing on: their part of W_O is zero.
+
+    Raises ValueError for a pair that is no head of the model.
+    """
     model = copy.deepcopy(model)
     for layer, head in heads:
+        if layer not in range(len(model.blocks)) or head not in range(model.blocks[layer].attn.H):
+            raise ValueError(f"heads holds {(layer, head)}, which is no head of the model: blocks and heads count from 0")
         attn = model.blocks[layer].attn
         attn.W_O.weight[:, head * attn.D_head:(head + 1) * attn.D_head] = 0
     return model

@@ -1,4 +1,9 @@
-"""The two running examples, every number picked by hand. Rows are tokens, columns are features."""
+"""The two running examples, every number picked by hand. Rows are tokens, columns are features.
+
+Whoever imports an array or a list gets a copy, so a chapter may change its own and no check or figure notices.
+"""
+import copy
+
 import numpy as np
 
 WORDS = ["dog", "puppy", "car"]
@@ -55,6 +60,15 @@ P = np.array([
     [0.2, -0.1, 0.1, 0.0],
     [0.0, 0.1, -0.2, 0.1],
 ])  # (T, D)
+
+_ORIGINALS = {name: globals().pop(name) for name in ("WORDS", "WORD_X", "TOKENS", "X", "W_Q", "W_K", "W_V", "W_O", "P")}
+
+
+def __getattr__(name):
+    """A copy of an array or a list of this module: Python calls this for names that a module does not have."""
+    if name in _ORIGINALS:
+        return copy.copy(_ORIGINALS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def made_up(*shape, start=0):

@@ -6,7 +6,9 @@
 Source: chapter 12.
 """
 import argparse
+import contextlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -46,12 +48,29 @@ def next_token_loss(model, tokens):
     return nn.functional.cross_entropy(scores.transpose(1, 2), targets, ignore_index=NUMBER[START])
 
 
+@contextlib.contextmanager
+def one_thread():
+    """Run a block, or a decorated function, on one thread of the processor; then there are as many as before.
+
+    The matrices of chapter 12 are so small that several threads mostly wait for each other, the more so where other
+    programs want the same cores.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
 def train(model, steps=800, batch=128, rate=3e-3, seed=0, watch=None):
     """Train a model on fresh sentences; the rate rises for a tenth of the steps and falls again. Returns the losses.
 
+    On a CPU it takes one thread; see one_thread.
     watch: called with the losses so far, every twentieth step. Among several processes each takes its share of every
-    batch, and all return the losses of whole batches. Raises ValueError for fewer sentences than processes, and for so
-    few steps that the rate has none to rise in.
+    batch, and all return the losses of whole batches. Raises ValueError for fewer sentences than processes, for so
+    few steps that the rate has none to rise in, and where the loss is no longer a finite number.
     """
     if steps <= 10:
         raise ValueError(f"steps={steps} leaves the rate no step to rise in: more than 10 are needed")
@@ -63,17 +82,20 @@ def train(model, steps=800, batch=128, rate=3e-3, seed=0, watch=None):
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps, pct_start=0.1)
     losses = []
-    for step in range(steps) if rank else tqdm(range(steps), desc="training"):
+    for step in range(steps):
         tokens = encode([expand("sentence", rng)[0] for _ in range(batch)]).to(device)  # the same in every process
         share = tokens[rank::processes]
         # The gradients of the processes are averaged. A share with more words than others has to weigh more there.
         weight = processes * counted(share) / counted(tokens)
         loss = weight * next_token_loss(model, share)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]):
+            raise ValueError(f"training fails at step {step + 1} of {steps}: the loss is {losses[-1]}. Does the model hold "
+                             f"NaN or infinity, or is rate={rate} too high?")
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-        losses.append(loss.item())
         if watch and step % 20 == 19:
             watch(losses)
     if processes > 1:
@@ -148,7 +170,9 @@ def main():
         if gpu:
             model.to(f"cuda:{os.environ['LOCAL_RANK']}")
         model = nn.parallel.DistributedDataParallel(model)
-    losses = train(model, steps=arguments.steps, seed=arguments.seed)
+    with tqdm(total=arguments.steps, desc="training", disable=rank > 0) as bar:
+        losses = train(model, steps=arguments.steps, seed=arguments.seed,
+                       watch=lambda losses: bar.update(len(losses) - bar.n))
     if rank == 0:
         print(f"loss {losses[-1]:.6f}, floor {floor():.6f}")
     if distributed.is_initialized():

@@ -1,4 +1,7 @@
 """Answers to the exercises of chapter 1."""
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 
 from inside_transformer.sentence import X
@@ -47,9 +50,10 @@ def in_place(weights, X):
 
 RIGHT = {
     "feature_rows": [CAT, tuple(map(tuple, CAT)), np.array(CAT, dtype=np.float32), np.array(CAT, dtype=bool)],
-    "mix_by_hand": [[0.8, 0.2, 0, 0.5], (0.8, 0.2, 0.0, 0.5), np.array([0.8, 0.2, 0.0, 0.5], dtype=np.float32)],
+    "mix_by_hand": [[0.8, 0.2, 0, 0.5], (0.8, 0.2, 0.0, 0.5), np.array([0.8, 0.2, 0.0, 0.5], dtype=np.float32),
+                    [Fraction(4, 5), Decimal("0.2"), 0, 0.5]],
     "mix": [with_a_loop, as_list, lambda weights, X: np.einsum("t,td->d", weights, X), lambda w, X: X.T @ w,
-            lambda w, X: np.average(X, axis=0, weights=w)],
+            lambda w, X: np.average(X, axis=0, weights=w), lambda w, X: list(map(Fraction, w @ X))],
     "weights_of_mix": [[0.3, 0.4, 0.1, 0, 0.2], (0.0, 0.4, 0.1, 0.3, 0.2),
                        np.array([0.1, 0.4, 0.1, 0.2, 0.2], np.float32)],
     "animate_ball": [[0.64, 0.12, 0.12, 0.96], (0.64, 0.12, 0.12, 0.97), np.array([0.6444, 0.1185, 0.1185, 0.9666])],
@@ -121,6 +125,7 @@ WRONG = {
         ([1, 0, 0, 1], "the row of a token"),
         (0.97, "the shape is ()"),
         ([0.64, 0.12, 0.2, 0.97], "first at (2,)"),
+        ([0.65, 0.12, 0.12, 0.98], "first at (3,)"),
     ],
     "why_not_average": [
         ("abc", "tells what the sentence holds"),

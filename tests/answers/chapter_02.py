@@ -1,3 +1,6 @@
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 
 from inside_transformer.attention import softmax
@@ -6,6 +9,10 @@ from inside_transformer.attention import softmax
 def as_list(s):
     powers = [float(np.exp(x - max(s))) for x in s]
     return [power / sum(powers) for power in powers]
+
+
+def powers(s):
+    return np.exp(s) / np.exp(s).sum()
 
 
 def without_return(s):
@@ -19,7 +26,7 @@ def in_place(s):
 
 
 RIGHT = {
-    "dot_by_hand": [-2, np.float32(-2), np.array(-2.0)],
+    "dot_by_hand": [-2, np.float32(-2), np.array(-2.0), Fraction(-2), Decimal(-2)],
     "softmax": [as_list, softmax, lambda s: 1 / np.exp(s[None] - s[:, None]).sum(axis=-1)],
     "query": [[-1, 1], (-9, 9), np.array([0.0, 3.0])],
     "why_exponential": ["dca", {"a", "c", "d"}, "A, C, D"],
@@ -38,11 +45,17 @@ WRONG = {
         (lambda s: np.exp(s) / np.exp(s).sum(), "a score of 1000 overflows"),  # the classic one
         (lambda s: np.exp(s), "not divided by their total yet"),
         (lambda s: s / s.sum(), "without the exponential"),
-        (lambda s: np.exp(s) / np.exp(s).max(), "largest exponential instead of the total"),
+        (lambda s: np.exp(s) / np.exp(s).max(), "which comes to the same"),
+        (lambda s: np.exp(s - s.max()), "The division by their total is still missing"),
         (lambda s: np.exp(s - s.max()) / np.exp(s).sum(), "that of the scores as they were"),
         (lambda s: np.exp(s - 700) / np.exp(s - 700).sum(), "no number"),
         (lambda s: np.exp(s.clip(-700, 700)) / np.exp(s.clip(-700, 700)).sum(), "cut off"),
         (lambda s: np.exp(s.clip(max=700)) / (np.exp(s.clip(max=700)).sum() + 1e-9), "cut off"),
+        (lambda s: powers(s - s[0]), "is not the largest score"),
+        (lambda s: powers(s - s[-1]), "a score of 1000 overflows"),
+        (lambda s: powers(s - s.min()), "a score of 1000 overflows"),
+        (lambda s: powers(s - s.mean()), "is not the largest score"),
+        (lambda s: powers(s - np.median(s)), "is not the largest score"),
         (lambda s: softmax(s)[None], "the shape is (1, 4)"),
         (without_return, "needs a return"),
         (in_place, "in place"),
@@ -55,6 +68,7 @@ WRONG = {
         ([0, 0], "asks for nothing"),
         ([1, 2, 3], "got shape (3,)"),
         ([np.nan, 1], "points nowhere"),
+        ([-1.7e308, 1.7e308], "overflow"),
     ],
     "why_exponential": [
         ("abcd", "dividing by the total does that"),

@@ -1,4 +1,6 @@
 """Answers to the exercises of chapter 3."""
+from fractions import Fraction
+
 import numpy as np
 
 from inside_transformer.attention import softmax
@@ -43,6 +45,14 @@ def one_largest(S):
     return E / E.sum(axis=-1, keepdims=True)
 
 
+def less(subtracted):
+    """Softmax of the rows that subtracts this from each."""
+    def rows(S):
+        E = np.exp(S - subtracted(S))
+        return E / E.sum(axis=1, keepdims=True)
+    return rows
+
+
 def three_rows(S):
     E = np.exp(S - S.max(axis=-1, keepdims=True))
     return E / E.sum(axis=-1).reshape(3, 1)
@@ -64,7 +74,8 @@ def token_by_token(X):
 ROLLED = [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
 
 RIGHT = {
-    "weights_by_hand": [[0.2, 0.4], (2 / 10, 2 / 5), np.array([0.2, 0.4], dtype=np.float32)],
+    "weights_by_hand": [[0.2, 0.4], [Fraction(1, 5), Fraction(2, 5)],
+                        (2 / 10, 2 / 5), np.array([0.2, 0.4], dtype=np.float32)],
     "softmax_rows": [as_list, in_float32, softmax, lambda S: softmax(S.T, axis=0).T],
     "totals_without_keepdims": [np.log([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]]), ROLLED,
                                 np.array(ROLLED, dtype=np.float32) - 3],
@@ -100,6 +111,11 @@ WRONG = {
         (lambda S: S / S.sum(axis=-1, keepdims=True), "without the exponential"),
         (lambda S: np.exp(S) / np.exp(S).sum(axis=-1, keepdims=True), "scores of 1000 overflow"),
         (one_largest, "the whole matrix is subtracted"),
+        (less(lambda S: S.min(1, keepdims=True)), "The smallest score of each row is subtracted"),
+        (less(lambda S: S.mean(1, keepdims=True)), "The mean of each row is subtracted"),
+        (less(lambda S: np.median(S, 1, keepdims=True)), "The median of each row is subtracted"),
+        (less(lambda S: S[:, :1]), "The first score of each row is subtracted"),
+        (less(lambda S: S[:, -1:]), "The last score of each row is subtracted"),
         (three_rows, "stops with ValueError"),
         (lambda S: softmax(S)[0], "the shape is (3,), and (3, 3) is expected"),
         (without_return, "needs a return"),

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 
 from inside_transformer.attention import attention, softmax
@@ -61,7 +63,8 @@ RIGHT = {
     "attention": [loops, attention, single, lambda Q, K, V: list(attention(Q, K, V)),
                   lambda q, k, v: attention(q / np.sqrt(q.shape[-1]), k * np.sqrt(q.shape[-1]), v)],
     "mended_attention": [loops, attention, steps(soften=lambda S: np.exp(S) / np.exp(S).sum(axis=1)[:, None])],
-    "value": [[0, 0, 0.5, -4.08], (0, 0, 0.5, -1.5 * e), np.array([0, 0, 0.5, -4.077], np.float32)],
+    "value": [[0, 0, 0.5, -4.08], [0, 0, 0.5, -4.0], [0, 0, 0.5, Fraction(-48, 12)],
+              (0, 0, 0.5, -1.5 * e), np.array([0, 0, 0.5, -4.077], np.float32)],
     "why_root": ["eda", {"a", "d", "e"}, "A, D, E"],
 }
 
@@ -82,6 +85,7 @@ WRONG = {
     "attention": [
         (steps(divide=lambda S, Q, K, V: S), "undivided"),  # the classic one
         (steps(divide=lambda S, Q, K, V: S / Q.shape[-1]), "Divided by d_k instead of its root"),
+        (steps(divide=lambda S, Q, K, V: S / Q.shape[-1] ** 1 / 2), "written as ** 1 / 2"),
         (steps(divide=lambda S, Q, K, V: S * np.sqrt(Q.shape[-1])), "Multiplied by the root"),
         (steps(divide=lambda S, Q, K, V: S / np.sqrt(V.shape[-1])), "root of d_v"),
         (steps(divide=lambda S, Q, K, V: S / V.shape[-1]), "something else is expected"),
@@ -101,7 +105,7 @@ WRONG = {
         (steps(mix=lambda A, S, Q, K, V: Q @ K.T @ V), "mixed with the undivided scores"),
         (steps(mix=lambda A, S, Q, K, V: softmax(Q @ K.T) @ V), "weights of undivided scores"),
         (steps(mix=lambda A, S, Q, K, V: (A @ V).T), "the output lies on its side"),
-        (steps(mix=lambda A, S, Q, K, V: V), "The output: the shape is (5, 6)"),
+        (steps(mix=lambda A, S, Q, K, V: V), "The output: the shape is (5, 7)"),
         *WRONG_STEPS,
     ],
     "mended_attention": [
@@ -123,6 +127,8 @@ WRONG = {
         ([0, 0, 0.5, 4.08], "The last entry grows"),
         ([0, 0, 0.5, 0], "still hands over nothing"),
         ([0, 0, 0.5, -3], "too little"),
+        ([0, 0, 0.5, -3.9], "too little"),
+        ([0, 0, 0.5, -4.2], "too much"),
         ([0, 0, 0.5, -6], "too much"),
         ([0, 0, 0, -4.08], "were to stay"),
         (-4.08, "a row of 4 numbers"),

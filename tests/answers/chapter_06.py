@@ -60,6 +60,12 @@ def watch(watched, moved):
     return test
 
 
+def look(place=..., **tolerance):
+    """A test that compares only what is at this place."""
+    return lambda attend: torch.allclose(
+        attend(BATCH.mT)[place], torch.cat([attend(one[None]) for one in BATCH.mT])[place], **tolerance)
+
+
 def narrow(mix, names=("W_Q", "W_K", "W_V"), sizes=lambda D, d_k, d_v: (d_k, d_k, d_v), bias=False):
     """A module that mixes as `mix` does it with X, Q, K and V."""
     class Narrow(nn.Module):
@@ -88,6 +94,14 @@ def fused(X, Q, K, V):
 class WithoutSuper(nn.Module):
     def __init__(self, D, d_k, d_v):
         self.D = D
+
+
+class InTheClass(nn.Module):
+    """Its narrow layers belong to the class, and its own are as wide as X."""
+    def __init__(self, D, d_k, d_v):
+        super().__init__()
+        self.W_Q, self.W_K, self.W_V = (nn.Linear(D, D, bias=False) for _ in range(3))
+        InTheClass.W_Q, InTheClass.W_K, InTheClass.W_V = (nn.Linear(D, size, bias=False) for size in (d_k, d_k, d_v))
 
 
 class WithoutForward(nn.Module):
@@ -124,6 +138,8 @@ WRONG = {
         (SHAPES | {"output": (3, 1, 7, 5)}, "it has 3 axes, and your shape has 4"),
         (SHAPES | {"output": "3, 7, 5"}, "a shape is asked for"),
         (SHAPES | {"output": 5}, "a shape is asked for"),
+        (SHAPES | {"output": (3, 7, 5.9)}, "a shape is asked for"),
+        (SHAPES | {"output": (3, 7, np.inf)}, "a shape is asked for"),
         (list(SHAPES.values()), "Keep the names"),
     ],
     "looked_at": [
@@ -135,6 +151,7 @@ WRONG = {
         (average(root_of=1, mean_over=0), "the root of the second size"),
         (lambda Q, K: torch.softmax(Q @ K.T / Q.shape[-1] ** 0.5, dim=-1).mean(dim=-2), "along with the batch"),
         (average(mean_over=-1), "All tokens come out equal"),
+        (lambda Q, K: torch.softmax(Q @ K.mT / Q.shape[-1] ** 1 / 2, dim=-1).mean(dim=-2), "written as ** 1 / 2"),
         (lambda Q, K: by_einsum(Q, K * K.shape[-1] ** 0.5), "not divided by the root"),
         (lambda Q, K: by_einsum(Q, K) * Q.shape[-2], "added up and not averaged"),
         (lambda Q, K: torch.softmax(Q @ K.mT / Q.shape[-1] ** 0.5, dim=-1), "They still have to be averaged"),
@@ -162,9 +179,16 @@ WRONG = {
         (watch(slice(0, 1), slice(1, None)), "only later sequences look into earlier ones"),
         (watch(slice(-1, None), slice(None, -1)), "only earlier sequences look into later ones"),
         (watch(slice(None), slice(1, 2)), "watch a sequence that it changes itself"),
+        (look(atol=0.1), "too roughly"),
+        (look(np.s_[:, 0]), "only in the last token of each sequence"),
+        (look(np.s_[:, [0, -1]]), "only in a token in the middle of each sequence"),
+        (look(np.s_[:, 1:]), "only in the first token"),
+        (look(np.s_[:, :-1]), "only in the last token"),
+        (look(np.s_[..., 0]), "only in the last feature"),
+        (look(np.s_[..., 1:]), "only in the first feature"),
         (lambda attend: False, "says False of a function that keeps the sequences apart"),
-        (lambda attend: torch.isclose(attend(BATCH)[0], attend(BATCH[0])), "One answer is asked for"),
-        (lambda attend: "no leak", "One answer is asked for"),
+        (lambda attend: torch.isclose(attend(BATCH)[0], attend(BATCH[0])), "One True or False is asked for"),
+        (lambda attend: "no leak", "One True or False is asked for"),
         (lambda attend: attend(BATCH) == attend(BATCH.numpy()), "stops with"),
         (lambda attend: print(end=""), "needs a return"),
     ],
@@ -173,15 +197,17 @@ WRONG = {
         (divided(lambda X, K, V: V.shape[-1] ** 0.5), "divided by the root of d_v"),
         (divided(lambda X, K, V: K.shape[-1]), "not by its root"),
         (divided(lambda X, K, V: 1), "not divided by a root"),
+        (divided(lambda X, K, V: K.shape[-1] * 2), "written as ** 1 / 2"),
         (divided(root_of_d_k, axis=-2), "along the columns"),
         (divided(root_of_d_k, axis=1), "counted from the front"),
         (narrow(lambda X, Q, K, V: fused(X, K, Q, V)), "changed places"),
         (narrow(lambda X, Q, K, V: Q @ K.mT / K.shape[-1] ** 0.5 @ V), "without a softmax"),
         (narrow(lambda X, Q, K, V: (fused(X, Q, K, V), Q)), "2 results come back"),
         (narrow(lambda X, Q, K, V: None), "needs a return"),
-        (narrow(fused, sizes=lambda D, d_k, d_v: (d_k, d_k, d_k)), "W_V takes 6 numbers and gives 2"),
+        (narrow(fused, sizes=lambda D, d_k, d_v: (d_k, d_k, d_k)), "W_V takes 11 numbers and gives 2"),
         (narrow(fused, names=("query", "key", "value")), "no linear layer of the name W_Q"),
         (narrow(fused, bias=True), "W_Q has a bias"),
+        (InTheClass, "W_Q takes 11 numbers and gives 11"),
         (WithoutSuper, "super().__init__()"),
         (WithoutForward, "stops with NotImplementedError"),
         (dict, "stops with TypeError"),

@@ -19,6 +19,11 @@ def without_return(attend, X, order):
     torch.allclose(attend(X[order]), attend(X)[order])
 
 
+def look(place):
+    """A test that compares only what is at this place."""
+    return lambda attend, X, order: torch.allclose(attend(X[order])[place], attend(X)[order][place])
+
+
 def by_token(attend, X, P):
     """A list, token by token."""
     X = X.clone()
@@ -95,7 +100,11 @@ WRONG = {
         (lambda attend, X, order: torch.allclose(attend(X[order]), attend(X)[order], atol=0.05), "too roughly"),
         (lambda attend, X, order: torch.allclose(attend(X[order])[-1], attend(X)[order[-1]]),
          "doubles the first token"),
-        (lambda attend, X, order: torch.isclose(attend(X[order]), attend(X)[order]), "got Tensor, shape (6, 3)"),
+        (look([0, -1]), "Those between may have changed"),
+        (look(np.s_[:, 0]), "the first feature of each token only"),
+        (look(np.s_[:, -1]), "the last feature of each token only"),
+        (lambda attend, X, order: torch.allclose(attend(X[order]), attend(X)[order], atol=0.01), "too roughly"),
+        (lambda attend, X, order: torch.isclose(attend(X[order]), attend(X)[order]), "got Tensor, shape (6, 4)"),
         (lambda attend, X, order: "yes", "got str: 'yes'"),
         (lambda attend, X, order: attend(X[:, order]), "stops with IndexError"),
         (without_return, "needs a return"),
@@ -112,9 +121,9 @@ WRONG = {
         (lambda attend, X, P: attend(X + P[0]), "the same row"),
         (lambda attend, X, P: attend(X + P[:len(X), None]), "Each sequence got a row"),
         (lambda attend, X, P: attend(X * P[:X.shape[1]]), "Add them"),
-        (lambda attend, X, P: attend(torch.cat([X, P[:5].expand(2, 5, 6)], dim=-1)), "beside the vectors"),
+        (lambda attend, X, P: attend(torch.cat([X, P[:5].expand(2, 5, 7)], dim=-1)), "beside the vectors"),
         (lambda attend, X, P: attend(X + P[:5]), "tensor b (5)"),
-        (lambda attend, X, P: attend(X + P[:X.shape[1]])[0], "the shape is (5, 6)"),
+        (lambda attend, X, P: attend(X + P[:X.shape[1]])[0], "the shape is (5, 7)"),
         (in_place, "in place"),
     ],
     "waves": [

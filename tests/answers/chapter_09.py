@@ -107,12 +107,37 @@ def from_block(D, H):
     return sum(weight.numel() for weight in Block(D, H).parameters())
 
 
+def limited(X, scale=1.0, shift=0.0, eps=1e-5):
+    return centered(X) / X.var(-1, correction=0, keepdim=True).clamp(min=eps).sqrt() * scale + shift
+
+
+def std_limited(X, scale=1.0, shift=0.0, eps=1e-5):
+    return centered(X) / X.std(-1, correction=0, keepdim=True).clamp(min=eps) * scale + shift
+
+
+def only_at_zero(X, scale=1.0, shift=0.0, eps=1e-5):
+    variance = X.var(-1, correction=0, keepdim=True)
+    return centered(X) / torch.where(variance == 0, eps, variance).sqrt() * scale + shift
+
+
+def by_einsum(X, scale=1.0, shift=0.0, eps=1e-5):
+    squares = torch.einsum("btd,btd->bt", centered(X), centered(X))
+    return centered(X) * torch.rsqrt(squares[..., None] / X.shape[-1] + eps) * scale + shift
+
+
+def by_squares(X, scale=1.0, shift=0.0, eps=1e-5):
+    variance = (X ** 2).mean(-1, keepdim=True) - X.mean(-1, keepdim=True) ** 2
+    return centered(X) / (variance.clamp(min=0) + eps).sqrt() * scale + shift
+
+
 RIGHT = {
     "norm_by_hand": [[-1.67, 0.33, 0.33, 1.0], (-5 / 3, 1 / 3, 1 / 3, 1), torch.tensor([-1.6667, 0.3333, 0.3333, 1.0])],
-    "layer_norm": [in_numpy, by_token, by_torch, normed],
-    "pre_norm": [by_steps, pre, lambda X, attn, mlp, norm1, norm2: [
+    "layer_norm": [in_numpy, by_token, by_torch, normed, by_einsum, by_squares,
+                   lambda X, scale=1.0, shift=0.0, eps=1e-5: by_torch(X.float(), scale, shift, eps)],
+    "pre_norm": [by_steps, pre, lambda X, *parts: pre(X.float(), *parts), lambda X, attn, mlp, norm1, norm2: [
         x.tolist() for x in X + attn(norm1(X)) + mlp(norm2(X + attn(norm1(X))))]],
-    "block_parameters": [from_block, lambda D, H: 12 * D ** 2 + 9 * D, lambda D, H: 3.0 * D * (4 * D + 3)],
+    "block_parameters": [from_block, lambda D, H: 12 * D ** 2 + 9 * D, lambda D, H: 3.0 * D * (4 * D + 3),
+                         lambda D, H: np.float64(12 * D * D + 9 * D), lambda D, H: from_block(D, 1)],
     "why_block": ["dea", ["a", "d", "e"], "A D E"],
 }
 
@@ -141,13 +166,16 @@ WRONG = {
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: centered(X) / X.var(-1, correction=0, keepdim=True), "by its root"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, scale, shift, 0.0), "where does eps go"),
         (eps_outside, "after the root"),
-        (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, scale, shift), "another one is used"),
+        (limited, "eps is used as a lower limit"),
+        (std_limited, "eps is used as a lower limit"),
+        (only_at_zero, "not added to every variance"),
+        (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, scale, shift), "another one is, or none"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, eps=eps), "Neither scale nor shift"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, scale, 0.0, eps), "shift is not used"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X, 1.0, shift, eps), "scale is not used"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: scale * (normed(X, eps=eps) + shift), "Scale first"),
         (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(scale * X, eps=eps) + shift, "before the mean"),
-        (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X)[0], "the shape is (5, 4)"),
+        (lambda X, scale=1.0, shift=0.0, eps=1e-5: normed(X)[0], "the shape is (5, 7)"),
         (lambda X: normed(X), "stops with TypeError"),
         (without_return, "needs a return"),
         (norm_in_place, "in place"),
@@ -169,7 +197,7 @@ WRONG = {
         (lambda X, attn, mlp, norm1, norm2: mlp(norm2(attn(norm1(X)))), "nothing is added"),
         (lambda X, attn, mlp, norm1, norm2: X + attn(norm1(X)), "second half is still missing"),
         (lambda X, attn, mlp, norm1, norm2: norm2(pre(X, attn, mlp, norm1, norm2)), "something else is expected"),
-        (lambda X, attn, mlp, norm1, norm2: pre(X, attn, mlp, norm1, norm2)[0], "the shape is (5, 4)"),
+        (lambda X, attn, mlp, norm1, norm2: pre(X, attn, mlp, norm1, norm2)[0], "the shape is (5, 7)"),
         (lambda X: X, "stops with TypeError"),
         (adds_in_place, "in place"),
     ],
@@ -182,11 +210,16 @@ WRONG = {
         (lambda D, H: 12 * D * D + 6 * D, "as wide as its hidden layer"),
         (lambda D, H: 12 * D * D + 13 * D, "They have none"),
         (lambda D, H: 11 * D * D + 9 * D, "there are four"),
+        (lambda D, H: 8 * D * D + 9 * D, "All of attention"),
+        (lambda D, H: 12 * D * D + 3 * D, "The matrices are right"),
+        (lambda D, H: 10 * D * D + 9 * D, "The biases and both LayerNorms are right"),
+        (lambda D, H: 9 * D * D + 9 * D, "The biases and both LayerNorms are right"),
+        (lambda D, H: 12 * D * D + 9 * H, "another number is expected"),
         (lambda D, H: 8 * D * D + 8 * D, "second layer of the MLP"),
         (lambda D, H: 6 * D * D + 6 * D, "four times as wide"),
         (lambda D, H: 4 * H * D * D + 8 * D * D + 9 * D, "heads share the columns"),
         (lambda D, H: 3 * H * D * D + 9 * D * D + 9 * D, "full queries, keys and values"),
-        (lambda D, H: 12 * 6 * 6 + 9 * 6, "The count for D=8 and H=2: another number"),
+        (lambda D, H: 12 * 55 * 55 + 9 * 55, "The count for D=34 and H=2: another number"),
         (228, "A function is asked for"),
         (lambda D: 12 * D * D + 9 * D, "stops with TypeError"),
         (lambda D, H: [4 * D * D, 8 * D * D + 5 * D, 4 * D], "the shape is (3,)"),

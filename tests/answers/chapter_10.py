@@ -75,10 +75,13 @@ def with_sort(scores):
 
 RIGHT = {
     "look_up": [[1.2, -0.1, 0.1, 1], X[1] + P[3], torch.tensor([1.2, -0.1, 0.1, 1.0])],
-    "embed": [with_layers, one_hot, by_token],
+    "embed": [with_layers, one_hot, by_token, lambda tokens, words, positions: (
+        np.asarray(words)[tokens.numpy()] + np.asarray(positions)[:tokens.size(1)])],
     "reach": [by_steps, growing, lambda looks, n_layers: ways(looks, n_layers) > 0],
     "model_parameters": [of_model, count, lambda V, D, n, T, block: float(block * n + (D + D + 1) * V + T * D)],
-    "next_token": [with_sort, lambda scores: torch.softmax(scores, dim=2).argmax(dim=2)[:, -1],
+    "next_token": [with_sort, lambda scores: [int(row[-1].argmax()) for row in scores],
+                   lambda scores: scores[:, -1].log_softmax(-1).topk(1).indices.squeeze(-1),
+                   lambda scores: torch.softmax(scores, dim=2).argmax(dim=2)[:, -1],
                    lambda scores: scores[:, -1].numpy().argmax(axis=1).astype("float32")],
     "why_stack": ["ba", ("a", "b"), "(A) (B)"],
 }
@@ -100,7 +103,7 @@ WRONG = {
         ("dog", "numbers are asked for"),
     ],
     "embed": [
-        (lambda tokens, words, positions: words[tokens] + positions, "There are 9 positions"),
+        (lambda tokens, words, positions: words[tokens] + positions, "There are 11 positions"),
         (lambda tokens, words, positions: words[tokens] + positions[:len(tokens)], "of sequences, not of tokens"),
         (lambda tokens, words, positions: words(tokens) + positions.weight, "square brackets"),
         (lambda tokens, words, positions: words[tokens] + positions[tokens], "by the number of the word"),  # classic
@@ -122,14 +125,16 @@ WRONG = {
         (without_own, "own nudge"),
         (lambda looks, n: looks, "That is one block, without"),
         (lambda looks, n: (looks | torch.eye(len(looks), dtype=torch.bool)).double() ** n, "entry by entry"),
+        (lambda looks, n: (ways(looks, n, residual=False) > 0) | np.eye(len(looks), dtype=bool), "not once around all"),
+        (lambda looks, n: ways(looks, len(looks)) > 0, "Here there are n_layers"),
         (ways, "numbers of ways"),
         (lambda looks, n: np.linalg.matrix_power(looks.double() + np.eye(len(looks)), n), "numbers of ways"),
         (lambda looks, n: ways(looks, n + 1) > 0, "too many"),
-        (lambda looks, n: ways(looks, n - 1) > 0, "entry by entry"),  # of two blocks, one is left
+        (lambda looks, n: ways(looks, n - 1) > 0, "one block too few"),
         (lambda looks, n: ways(looks, n).T > 0, "traded places"),
         (lambda looks, n: ways(looks, 2) > 0, "That is one block too few"),
         (bool_product, ".double()"),
-        (lambda looks, n: ways(looks, n).any(axis=1), "the shape is (5,)"),
+        (lambda looks, n: ways(looks, n).any(axis=1), "the shape is (7,)"),
         (lambda looks, n: print(end=""), "needs a return"),
         (lambda looks: looks, "stops with TypeError"),
     ],
@@ -145,6 +150,8 @@ WRONG = {
         (counts(lambda V, D, n, T, block: -T * D - V * D), "Both tables"),
         (counts(lambda V, D, n, T, block: (n - 1) * T * D), "once, before the first"),
         (counts(lambda V, D, n, T, block: 2 * D), "Post-norm has none"),
+        (counts(lambda V, D, n, T, block: V * D), "One matrix with a row for each word too many"),
+        (lambda V, D, n, T, block: (V + T) * D, "the two tables alone"),
         (counts(lambda V, D, n, T, block: 1), "another number is expected"),
         (lambda *sizes: [count(*sizes)], "the shape is (1,)"),
         (lambda *sizes: print(end=""), "needs a return"),
@@ -161,6 +168,10 @@ WRONG = {
         (lambda scores: scores[:, -1].max(dim=-1)[0], "highest scores"),
         (lambda scores: scores[:, -1].softmax(dim=-1).amax(dim=-1), "highest probabilities"),
         (lambda scores: scores[:, -1].argmin(dim=-1), "lowest"),
+        (lambda scores: scores[:, -1].abs().argmax(-1), "signs are lost"),
+        (lambda scores: (scores[:, -1] ** 2).argmax(-1), "signs are lost"),
+        (lambda scores: scores[:, -1].relu().argmax(-1), "something else is expected"),
+        (lambda scores: scores.mean(dim=1).argmax(-1), "something else is expected"),
         (lambda scores: scores[:, -1].argmax(dim=-1) + 1, "counted from zero"),
         (lambda scores: scores.softmax(dim=1)[:, -1].argmax(dim=-1), "Softmax runs over the positions"),
         (lambda scores: scores.softmax(dim=0)[:, -1].argmax(dim=-1), "Softmax runs over the batch"),

@@ -115,14 +115,37 @@ def causal(real):
     return ones(real.shape[1]).tril()
 
 
+def zeros_hidden(scores):
+    lower = scores.tril()
+    return lower.masked_fill(lower == 0, -torch.inf).softmax(dim=-1)
+
+
+def by_exponentials(scores):
+    E = scores.exp().tril()
+    return E / E.sum(dim=-1, keepdim=True)
+
+
+def out_of_vocabulary(model, tokens, vocab_size):
+    """Takes the remainder by the wrong number."""
+    for t in range(1, tokens.shape[1]):
+        other = tokens.clone()
+        other[:, t] = (tokens[:, t] + 1) % t
+        if not torch.equal(model(other)[:, :t], model(tokens)[:, :t]):
+            return True
+    return False
+
+
 RIGHT = {
     "masked_row_by_hand": [[0.25, 0.12, 0.62, 0, 0], (1 / 4, 1 / 8, 5 / 8, 0, 0),
                            torch.tensor([0.25, 0.13, 0.63, 0.0, 0.0])],
     "causal_mask": [as_lists, in_numpy, lambda T: torch.stack([ones(T).tril()] * 3)],
-    "causal_weights": [added, by_row, fused, lambda scores: filled(scores, -1e9)],
+    "causal_weights": [added, by_row, fused, lambda scores: filled(scores, -1e9),
+                       lambda scores: filled(scores, torch.finfo(scores.dtype).min),
+                       lambda scores: filled(scores.float(), -torch.inf).double()],
     "leaks": [shorter, all_later, watching(lambda moved, t: moved[:t].sum() > 1e-9),
               lambda *case: torch.tensor(shorter(*case))],
-    "padding_mask": [pairs, lambda real: (real[:, None] & causal(real)).numpy(),
+    "padding_mask": [pairs, lambda real: torch.einsum("ij,bj->bij", causal(real).int(), real.int()).bool(),
+                     lambda real: (real[:, None] & causal(real)).numpy(),
                      lambda real: torch.tril(real[:, None, :].expand(-1, real.shape[1], -1))],
     "why_mask": ["ca", ["A", "C"], "(a), (c)"],
 }
@@ -174,6 +197,10 @@ WRONG = {
         (lambda scores: filled(scores, 0.0), "exponential of zero is one"),
         (lambda scores: torch.softmax(scores * visible(scores), dim=-1), "exponential of zero is one"),
         (lambda scores: filled(scores, -1.0), "minus one"),
+        (lambda scores: filled(scores, -100.0), "these scores are smaller still"),
+        (lambda scores: filled(scores, -1e4), "these scores are smaller still"),
+        (zeros_hidden, "happens to be zero"),
+        (by_exponentials, "Subtract the largest score"),
         (lambda scores: filled(scores, -scores), "changed their sign"),
         (lambda scores: filled(scores.mT, -torch.inf).mT, "something else is expected"),
         (lambda scores: torch.softmax(scores.masked_fill(~visible(scores).T, -torch.inf), dim=-1),
@@ -206,6 +233,7 @@ WRONG = {
         (lambda model, tokens, vocab_size: model(tokens)[:, 0] == model(tokens)[:, 0], "One True or False"),
         (lambda model, tokens, vocab_size: "no", "One True or False"),
         (above_vocabulary, "stops with ValueError"),
+        (out_of_vocabulary, "stops with ValueError"),
         (changes_in_place, "in place"),
         (lambda model, tokens, vocab_size: print(end=""), "needs a return"),
         (lambda model: True, "stops with TypeError"),

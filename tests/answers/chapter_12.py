@@ -190,6 +190,7 @@ WRONG = {
         (loss_after, "loss after the step"),
         (no_return, "needs a return"),
         (lambda model: 0, "stops with TypeError"),
+        (lambda model, tokens, optimizer: optimizer.backward(), "an array of shape (2, 7), SGD.\n"),
     ],
     "mean_of_shares": [
         (lambda losses, words: losses.mean(), "plain mean"),  # the classic one

@@ -103,6 +103,7 @@ WRONG = {
     "head_scores": [
         (mean_weight, "mean weight along the link"),  # the classic one
         (swapped, "the other way round"),
+        (lambda weights, pairs: looked(weights, [(i, i - 1) for i, _ in pairs]).double().mean(-1), "in every pair"),
         (lambda weights, pairs: looked(weights, pairs, dim=-2).double().mean(-1), "largest weight of a column"),
         (lambda weights, pairs: swapped(weights.transpose(1, 2), pairs), "of the place that is looked at"),
         (lambda weights, pairs: looked(weights, pairs).sum(-1), "That is a count"),
@@ -141,6 +142,7 @@ WRONG = {
         (lambda W, b: torch.cat([W, -b[None]]), "wrong sign"),
         (column, "The bias is a column"),
         (lambda W, b: torch.cat([W, b]), "stops with RuntimeError"),
+        (lambda W, b: torch.cat([W, b[None]]).bfloat16(), "as far as bfloat16 goes"),
         (lambda W, b: torch.cat([W, 2 * b[None]]), "something else is expected"),
     ],
     "head_claims": [

@@ -183,13 +183,16 @@ WRONG = {
         (lambda T, steps: (slow(T, steps), steps - 1), "the prompt is read as well"),
         (lambda T, steps: (slow(T, steps), steps + 1), "reads the whole prompt"),
         (lambda T, steps: (slow(T, steps), T * steps), "something else is expected"),
-        (lambda T, steps: (105, 15), "For T=1 and steps=4"),
+        (lambda T, steps: (121, 16), "For T=1 and steps=4"),
         (slow, "Two numbers are asked for"),
         (lambda T, steps: (1, 2, 3), "the shape is (3,)"),
         (lambda T, steps: print(end=""), "needs a return"),
     ],
     "piece_mask": [
         (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(), "Nothing is mended yet"),  # the classic one
+        (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(n), "by the number of new tokens"),
+        (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(n - T), "moved to the left"),
+        (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(T), "also later ones"),
         (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(T - n - 1), "look at itself"),
         (lambda n, T: torch.ones(n, T, dtype=torch.bool).tril(T - n + 1), "sees the one after it"),
         (lambda n, T: torch.ones(n, T, dtype=torch.bool), "also later ones"),
@@ -215,6 +218,8 @@ WRONG = {
         (traded, "stands at the place of K"),
         (step(scale=lambda q, K: 1), "Divided by nothing"),
         (step(scale=lambda q, K: q.shape[-1]), "Divided by D_head"),
+        (step(scale=lambda q, K: 2 * q.shape[-1]), "written as ** 1 / 2"),  # q @ K.mT / d ** 1 / 2
+        (step(scale=lambda q, K: q.shape[-1] ** 1 / 2), "half of D_head"),
         (step(scale=lambda q, K: K.shape[2] ** 0.5), "number of tokens"),
         (step(scale=lambda q, K: (K.shape[1] * K.shape[-1]) ** 0.5), "width of all heads"),
         (step(dim=-2), "an axis of length one"),

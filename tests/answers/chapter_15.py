@@ -72,12 +72,22 @@ def overflows(first, second):
     return largest, (a * first[1] + b * second[1]) / e, (a * first[2] + b * second[2]) / e
 
 
+def by_logaddexp(first, second):
+    """In logarithms all along, of whatever type comes in."""
+    (a, total, mixed), (b, added, more) = first, second
+    largest, whole = torch.maximum(a, b), torch.logaddexp(a + total.log(), b + added.log())
+    all_total = torch.exp(whole - largest)
+    shares = torch.exp(a + total.log() - whole) / total, torch.exp(b + added.log() - whole) / added
+    return largest, all_total, (shares[0] * mixed + shares[1] * more) * all_total
+
+
 RIGHT = {
     "catch_up": [200, 200.0, torch.tensor(200)],
     "step_multiplications": [step, lambda vocab_size, D, n_layers, T, B: 3.0 * B * (
         blocks(D, n_layers, T) + T * D * vocab_size)],
     "cache_numbers": [from_model, lambda B, T, D, H, n_layers: 2 * n_layers * B * T * D],
-    "merge_pieces": [from_logs, by_order, merged(lambda a, b, m: torch.exp(a - m), lambda a, b, m: torch.exp(b - m))],
+    "merge_pieces": [from_logs, by_order, by_logaddexp,
+                     merged(lambda a, b, m: torch.exp(a - m), lambda a, b, m: torch.exp(b - m))],
     "distrust": ["dca", ["a", "c", "d"], "A, C, D"],
     "why_cost": ["eca", ("a", "c", "e"), "A C E"],
 }
@@ -111,10 +121,12 @@ WRONG = {
          "four matrices of attention are"),
         (lambda vocab_size, D, n_layers, T, B: 3 * B * T * D * (12 * n_layers * D + n_layers * T + vocab_size),
          "two products between pairs"),
+        (lambda vocab_size, D, n_layers, T, B: 3 * B * T * D * (12 * n_layers * D + 4 * n_layers * T + vocab_size),
+         "counted twice"),
         (lambda vocab_size, D, n_layers, T, B: 2 * step(vocab_size, D, n_layers, T, B), "additions"),
         (lambda vocab_size, D, n_layers, T, B: 3 * B * T * D * (12 * n_layers * D + 2 * n_layers * B * T + vocab_size),
          "of their own sequence"),
-        (lambda vocab_size, D, n_layers, T, B: step(23, 6, 3, 5, 2), "for vocab_size=11"),
+        (lambda vocab_size, D, n_layers, T, B: step(23, 11, 3, 7, 5), "for vocab_size=17"),
         (lambda T: T, "stops with TypeError"),
     ],
     "cache_numbers": [
@@ -127,7 +139,7 @@ WRONG = {
         (lambda B, T, D, H, n_layers: 3 * n_layers * B * T * D, "Queries need not"),
         (lambda B, T, D, H, n_layers: n_layers * B * (2 * T * D + H * T * T), "no square of T"),
         (lambda B, T, D, H, n_layers: n_layers * B * H * T * T, "That is the weights"),
-        (lambda B, T, D, H, n_layers: 2 * 5 * 4 * 7 * 12, "for B=2"),
+        (lambda B, T, D, H, n_layers: 2 * 11 * 4 * 7 * 15, "for B=3"),
         (840, "A function is asked for"),
     ],
     "merge_pieces": [

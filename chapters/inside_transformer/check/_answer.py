@@ -3,12 +3,18 @@
 A check raises Wrong, or returns the line that says what was found right. It is written for a reader's function or
 value, so it expects anything.
 """
+import decimal
 import functools
+import numbers
 import warnings
 
 import numpy as np
 
 STUB = (lambda: ...).__code__.co_code, (lambda: None).__code__.co_code
+COARSE = {"float16": 2.0 ** -10, "bfloat16": 2.0 ** -7}  # the step from one to the next larger number
+HALF = ("The root is written as ** 1 / 2, which divides by the size itself, and then by two. Write ** 0.5, or put the "
+        "fraction into brackets.")
+UNREADABLE = "This check cannot read your answer"
 
 
 class Wrong(Exception):
@@ -20,18 +26,21 @@ class NotFilledIn(Exception):
 
 
 def exercise(check):
-    """Let a check print its answer instead of raising."""
+    """Let a check print its answer instead of raising, whatever the answer is."""
     @functools.wraps(check)
     def checked(*answers):
         try:
             for answer in answers:
                 if answer is ... or answer is None:
                     raise NotFilledIn("put your answer where the dots are")
-            print("Right.", check(*answers))
+            with np.errstate(all="ignore"):
+                print("Right.", check(*answers))
         except NotFilledIn as stub:
             print(f"Not filled in yet: {stub}, and run the cell again.")
         except Wrong as wrong:
             print("Not yet.", wrong)
+        except Exception as error:
+            print(f"Not yet. {UNREADABLE}, which stops it with {type(error).__name__}: {error}")
     return checked
 
 
@@ -43,10 +52,10 @@ def call(function, *arguments):
     given = [copy(argument) for argument in arguments]
     shapes = ", ".join(describe(argument) for argument in arguments)
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = function(*given)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Wrong(f"{name} stops with {type(error).__name__}: {error}\nIt was called with {shapes}.") from None
     if result is None or result is ...:
         if getattr(getattr(function, "__code__", None), "co_code", None) in STUB:
@@ -66,6 +75,10 @@ def compare(got, right, mistakes=(), what="The result", reveal=True, tolerance=1
     right, value = array(right), number_array(got, what)
     if same(value, right, tolerance):
         return
+    kind = str(getattr(got, "dtype", "")).rpartition(".")[2]
+    if kind in COARSE and value.shape == right.shape and np.allclose(value, right, 2 * COARSE[kind], 2 * COARSE[kind]):
+        raise Wrong(f"{what}: these are the right numbers as far as {kind} goes, which keeps only two or three digits. "
+                    "Leave the numbers in the type in which they come in.")
     shown = show(value, right, reveal, tolerance)
     for cause, mistaken in mistakes:
         if same(value, array(mistaken), tolerance):
@@ -93,6 +106,11 @@ def choose(answer, right, reasons):
         raise Wrong("What you chose holds, but it is not all that holds.")
 
 
+def rounding(scores):
+    """How far float32 may be off after an exponential of such scores: some of its steps near the largest of them."""
+    return max(1e-5, 8 * np.finfo(np.float32).eps * np.abs(scores).max())
+
+
 def tensor(values):
     """The values as a PyTorch tensor of the type that the chapter computes in."""
     import torch  # not above: chapters one to five do without PyTorch
@@ -100,50 +118,102 @@ def tensor(values):
 
 
 def array(value):
-    """The value as a NumPy array, from PyTorch as well."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    """The value as a NumPy array, from PyTorch, and from lists of tensors, as well."""
+    return np.asarray(plain(value))
 
 
-def number_array(value, what):
-    try:
-        value = array(value)
-    except ValueError:
-        value = np.asarray(f"{len(value)} parts of different shapes")
-    if value.dtype.kind not in "biuf":
-        raise Wrong(f"{what}: numbers are asked for, got {value.tolist()!r}.")
+def plain(value):
+    """The value without tensors, also inside lists."""
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        return (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()  # NumPy has no bfloat16
     return value
 
 
+def number_array(value, what):
+    """The value as an array of numbers, where fractions and decimals are numbers, too."""
+    try:
+        found = array(value)
+        if found.dtype == object and all(isinstance(part, (numbers.Real, decimal.Decimal)) for part in found.flat):
+            found = found.astype(float)
+    except ValueError:
+        raise Wrong(f"{what}: numbers are asked for, got parts of different shapes.") from None
+    except Exception:  # a tensor that holds no numbers, an integer that no float can hold
+        raise Wrong(f"{what}: numbers are asked for, got {type(value).__name__}.") from None
+    if found.dtype.kind not in "biuf":
+        raise Wrong(f"{what}: numbers are asked for, got {found.tolist()!r}.")
+    return found
+
+
+def truth(answer):
+    """The answer of a reader's test, True or False."""
+    try:
+        value = array(answer)
+    except Exception:  # as number_array
+        value = np.empty(0)
+    if value.dtype.kind not in "bi" or value.size != 1 or value.item() not in (0, 1):
+        shape = f", shape {value.shape}" if value.shape else f": {answer!r}"
+        raise Wrong(f"One True or False is asked for, got {type(answer).__name__}{shape}.")
+    return bool(value)
+
+
+def close(value, right, tolerance):
+    """Which entries are right."""
+    return np.isclose(value, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
 def same(value, right, tolerance):
-    return value.shape == right.shape and np.allclose(value, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+    return value.shape == right.shape and close(value, right, tolerance).all()
 
 
 def place(value, right, tolerance):
     """The index of the first entry that differs."""
-    wrong = ~np.isclose(value, right, rtol=tolerance, atol=tolerance, equal_nan=True)
-    return tuple(int(axis[0]) for axis in np.nonzero(wrong))
+    return tuple(int(axis[0]) for axis in np.nonzero(~close(value, right, tolerance)))
 
 
 def show(value, right, reveal, tolerance):
     """Expected and got, with shapes; of more than two axes only the first matrix that differs."""
-    lead = () if value.shape != right.shape or right.ndim <= 2 else place(value, right, tolerance)[:-2]
+    alike = value.shape == right.shape
+    lead = place(value, right, tolerance)[:-2] if alike and right.ndim > 2 else ()
     if not reveal and right.shape == value.shape == ():
         return f"got {value}"
-    lines = [f"expected, shape {right.shape}" + (listed(right, lead) if reveal else "")]
-    return "\n".join([*lines, f"got, shape {value.shape}" + listed(value, lead or (0,) * max(0, value.ndim - 2))])
+    precision = decimals(value[lead], right[lead], tolerance) if alike and reveal else 2
+    lines = [f"expected, shape {right.shape}" + (listed(right, lead, precision) if reveal else "")]
+    lead = lead or (0,) * max(0, value.ndim - 2)
+    return "\n".join([*lines, f"got, shape {value.shape}" + listed(value, lead, precision)])
 
 
-def listed(values, lead):
+def decimals(value, right, tolerance):
+    """How many it takes until no number that is wrong looks like the right one."""
+    wrong = np.flatnonzero(~close(value, right, tolerance))
+
+    def seen(values, precision):
+        text = printed(values.astype(float), precision, threshold=values.size + 1)
+        return np.array(text.replace("[", " ").replace("]", " ").split(), dtype=float)[wrong]
+    return next((precision for precision in range(2, 17)
+                 if (seen(value, precision) != seen(right, precision)).all()), 17)
+
+
+def printed(values, precision, threshold=100):
+    return np.array2string(values, precision=precision, floatmode="fixed", suppress_small=True, threshold=threshold)
+
+
+def listed(values, lead, precision):
     if not values.size:
         return ""
-    text = np.array2string(values[lead], precision=2, floatmode="fixed", suppress_small=True, threshold=100)
+    text = printed(values[lead], precision)
     at = f", at {', '.join(map(str, lead))}" if lead else ""
     return f"{at}: {text}" if "\n" not in text else f"{at}:\n{text}"
 
 
 def describe(argument):
     shape = getattr(argument, "shape", None)
-    return getattr(argument, "__name__", repr(argument)) if shape is None else f"an array of shape {tuple(shape)}"
+    if shape is not None:
+        return f"an array of shape {tuple(shape)}"
+    name = getattr(argument, "__name__", repr(argument))
+    return type(argument).__name__ if "\n" in name else name  # an optimizer prints a line for each of its settings
 
 
 def copy(argument):

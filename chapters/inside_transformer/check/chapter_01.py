@@ -116,7 +116,7 @@ def animate_ball(answer):
          animate(before[asks, 0])),
         ("Only one feature of “ball” is new. Its noun was in the mix before.", after[asks] * [2, 1, 1, 1]),
         ("That is the row of a token, and the new vector of “chased” is asked for.", lively[ball]),
-    ], what="Your prediction", reveal=False, tolerance=0.007)
+    ], what="Your prediction", reveal=False, tolerance=0.004)
     return "As much again as “dog” brings in, because “ball” has the same weight and hands over the same feature."
 
 

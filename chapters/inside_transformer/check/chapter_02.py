@@ -15,9 +15,13 @@ def dot_by_hand(answer):
         ("These are the two products. A dot product is one number: add them.", a * b),
         ("All four numbers were added. Multiply first, entry by entry, then add.", a.sum() + b.sum()),
         ("Each entry was multiplied with one of another place. First goes with first, second with second.", a @ b[::-1]),
-        ("Subtract nothing: the products are added, whatever their sign.", a[0] * b[0] - a[1] * b[1]),
     ], what="Your dot product", reveal=False)
     return "Entry by entry, then the sum: the two arrows point slightly apart."
+
+
+def unsafe(S):
+    """Softmax along rows as the formula says it, which overflows."""
+    return np.exp(S) / np.exp(S).sum(axis=-1, keepdims=True)
 
 
 @exercise
@@ -28,7 +32,8 @@ def softmax(my_softmax):
     right = right_softmax(s)
     compare(call(my_softmax, s), right, [
         ("The exponentials are right, and they are not divided by their total yet.", E),
-        ("Divided by the largest exponential instead of the total: the weights do not sum to one.", E / E.max()),
+        ("The largest weight is one, because the largest score was subtracted, or the exponentials were divided by the "
+         "largest of them, which comes to the same. The division by their total is still missing.", E / E.max()),
         ("The scores were divided by their total without the exponential: a negative score gives a negative weight.",
          s / s.sum()),
         ("Each exponential was subtracted, not divided: subtract from the scores, before the exponential.", E - E.sum()),
@@ -46,6 +51,11 @@ def softmax(my_softmax):
         ("For scores that are all far below zero the weights are lost: a small number in the total hides the mistake.",
          np.zeros(2)),
     ], what="For scores as low as -1000, the weights")
+    for s in map(np.array, ([0.0, 1000.0], [1000.0, 0.0, 0.0], [1000.0, -1000.0, -1000.0])):
+        compare(call(my_softmax, s), right_softmax(s), [
+            ("What is subtracted is not the largest score, and a score far enough above it still overflows.",
+             unsafe(s - s.min())),
+        ], what=f"For the scores {s}, the weights")
     return "The weights sum to one, and neither 1000 nor -1000 breaks them."
 
 
@@ -58,6 +68,8 @@ def query(answer):
     if not np.isfinite(x).all():
         raise Wrong("Your arrow holds NaN or infinity, which points nowhere.")
     scores = WORD_X @ x
+    if not np.isfinite(scores).all():
+        raise Wrong("Your arrow is so long that its scores overflow. A shorter one the same way asks for the same.")
     weights = right_softmax(scores)
     seen = f"\nscores {scores.round(2)}, weights {weights.round(2)}, in the order dog, puppy, car"
     if np.allclose(scores, scores[0]):

@@ -4,6 +4,7 @@ import numpy as np
 from ..attention import softmax
 from ..sentence import WORD_X, made_up
 from ._answer import Wrong, call, choose, compare, exercise, number_array
+from .chapter_02 import unsafe
 
 
 @exercise
@@ -33,12 +34,6 @@ def weights_by_hand(answer):
     return "One score, two weights: each row is divided by its own total."
 
 
-def unsafe(S):
-    """Softmax along rows as the formula says it, which overflows."""
-    with np.errstate(all="ignore"):
-        return np.exp(S) / np.exp(S).sum(axis=-1, keepdims=True)
-
-
 @exercise
 def softmax_rows(my_softmax):
     """Exercise 3.2: softmax along each row of a matrix, of any shape and with large scores."""
@@ -65,8 +60,8 @@ def softmax_rows(my_softmax):
         ("The exponentials are right, and not divided by the totals of their rows yet.", shifted),
         ("The scores were divided by their totals without the exponential.", S / S.sum(axis=-1, keepdims=True)),
     ], what="For three rows of three scores, the weights")
-    S = made_up(2, 4)
-    compare(call(my_softmax, S), softmax(S), what="For two rows of four scores, the weights")
+    S = made_up(2, 5)
+    compare(call(my_softmax, S), softmax(S), what="For two rows of five scores, the weights")
     S = np.array([[1000.0, 999.0], [-1000.0, -1001.0], [2.0, 4.0]])
     compare(call(my_softmax, S), softmax(S), [
         ("Small scores come out right, but scores of 1000 overflow, and those of -1000 leave a total of zero.",
@@ -74,6 +69,14 @@ def softmax_rows(my_softmax):
         ("The largest score of the whole matrix is subtracted. To the other rows that does not help: their "
          "exponentials are all zero. Take the largest of each row.", unsafe(S - S.max())),
     ], what="For a row of large, one of low and one of small scores, the weights")
+    S = 1000.0 * np.array([[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 0], [1, -1, -1]])
+    compare(call(my_softmax, S), softmax(S), [
+        (f"{what} of each row is subtracted, and a score far enough above it still overflows.", unsafe(S - subtracted))
+        for what, subtracted in [
+            ("The first score", S[:, :1]), ("The last score", S[:, -1:]),
+            ("The smallest score", S.min(axis=1, keepdims=True)),
+            ("The mean", S.mean(axis=1, keepdims=True)), ("The median", np.median(S, axis=1, keepdims=True))]
+    ], what="For rows that hold large and low scores, the weights")
     return "Every row sums to one, in matrices of any shape, also where one row is far above another."
 
 

@@ -1,12 +1,8 @@
 """Checks of chapter 4: queries, keys and values."""
 import numpy as np
 
-from .. import sentence
-from ..sentence import made_up
+from ..sentence import W_K, W_Q, W_V, X, made_up
 from ._answer import NotFilledIn, Wrong, call, choose, compare, exercise, number_array
-
-# Copies: a reader may change the arrays of the sentence in place.
-X, W_Q, W_K, W_V = (array.copy() for array in (sentence.X, sentence.W_Q, sentence.W_K, sentence.W_V))
 
 
 @exercise
@@ -41,7 +37,7 @@ def project(my_project):
         ("Both were laid on their side, and for X that was one turn too many.", W.T @ tokens.T),
         ("That is the query of the first token. X holds all of them, and each needs one.", W @ tokens[0]),
     ], what="For four tokens and a square W, the queries")
-    for tokens, W in [(made_up(5, 3), made_up(2, 3, start=1)), (made_up(2, 4, start=2), made_up(6, 4))]:
+    for tokens, W in [(made_up(5, 3), made_up(2, 3, start=1)), (made_up(2, 5, start=2), made_up(7, 5))]:
         compare(call(my_project, tokens, W), tokens @ W.T, what=f"For X {tokens.shape} and W {W.shape}, the queries")
     return "One row per token, whatever the sizes: their W is the transpose of ours."
 

@@ -1,13 +1,12 @@
 """Checks of chapter 5: scaled dot-product attention."""
 import numpy as np
 
-from .. import sentence
 from ..attention import attention as right_attention
 from ..attention import softmax
-from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, call, choose, compare, exercise, number_array
+from ..sentence import W_K, W_Q, W_V, X, made_up
+from ._answer import HALF, NotFilledIn, Wrong, call, choose, compare, exercise, number_array
 
-Q, K, V = sentence.X @ sentence.W_Q, sentence.X @ sentence.W_K, sentence.X @ sentence.W_V
+Q, K, V = X @ W_Q, X @ W_K, X @ W_V
 THE, DOG, CHASED = 0, 1, 2  # rows
 
 
@@ -34,7 +33,7 @@ def weight_by_hand(answer):
 @exercise
 def attention(my_attention):
     """Exercise 5.2: attention, as (output, weights), of any sizes."""
-    T_q, T_k, d_k, d_v = 3, 5, 4, 6
+    T_q, T_k, d_k, d_v = 3, 5, 4, 7
     Q, K, V = 2 * made_up(T_q, d_k), 2 * made_up(T_k, d_k, start=1), made_up(T_k, d_v, start=2)
     S = Q @ K.T
     scaled = S / np.sqrt(d_k)
@@ -44,6 +43,7 @@ def attention(my_attention):
         ("The two results are swapped: the output comes first, then the weights.", output),
         ("The scores went into softmax undivided: the weights are too sharp.", softmax(S)),
         ("Divided by d_k instead of its root: the weights are too even.", softmax(S / d_k)),
+        (HALF, softmax(S / d_k / 2)),
         ("Multiplied by the root of d_k instead of divided: the weights are far too sharp.", softmax(S * np.sqrt(d_k))),
         ("Divided by the root of d_v, the length of a value. Scores are dot products of queries and keys: which length "
          "made them large?", softmax(S / np.sqrt(d_v))),
@@ -127,9 +127,10 @@ def value(answer):
         raise Wrong(f"“the” hands over what has to be taken away, but only {weight[THE]:.2f} of it arrives.{seen}")
     if np.isclose(v[3], -V[DOG, 3]):
         raise Wrong(f"“the” takes away what “dog” hands over, but “chased” looks at “the” less than at “dog”.{seen}")
-    if abs(after[3]) >= 0.005:
+    pencil = -before[3].round(2) / weight[THE].round(2)  # from the numbers as they are printed
+    if abs(after[3]) > abs(before[3] + weight[THE] * pencil) + 1e-9:
         much = "too much" if after[3] < 0 else "too little"
-        raise Wrong(f"The sign is right, and it is {much}: to two decimals the last entry is not zero.{seen}")
+        raise Wrong(f"The sign is right, and it is {much}: the last entry is not zero yet.{seen}")
     return f"Little weight needs a large value: through {weight[THE]:.2f} it takes that much to undo the {before[3]:.2f} of “dog”."
 
 
@@ -154,7 +155,7 @@ def results(my_attention, Q, K, V):
 
 def fits_any_size(my_attention):
     """Raise Wrong where a function that is right at one size is not at others."""
-    for T_q, T_k, d_k, d_v in [(4, 6, 7, 3), (7, 3, 2, 5)]:
+    for T_q, T_k, d_k, d_v in [(5, 8, 7, 3), (7, 3, 2, 5)]:
         Q, K, V = made_up(T_q, d_k, start=3), made_up(T_k, d_k), made_up(T_k, d_v, start=1)
         output, weights = right_attention(Q, K, V)
         sizes = f"For Q {Q.shape}, K {K.shape} and V {V.shape},"

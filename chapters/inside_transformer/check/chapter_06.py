@@ -6,7 +6,7 @@ import numpy as np
 from ..attention import attention as right_attention
 from ..attention import softmax as right_softmax
 from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor
+from ._answer import HALF, NotFilledIn, Wrong, call, choose, compare, exercise, tensor, truth
 
 AXES = "first", "second", "third", "fourth"
 
@@ -51,9 +51,12 @@ def compare_shapes(answer, right, mistakes):
         if answer[name] is ...:
             raise NotFilledIn(f"put in the shape of “{name}”")
         try:
-            got = tuple(int(size) for size in answer[name])
-        except (TypeError, ValueError):
-            raise Wrong(f"“{name}”: a shape is asked for, as in (4, 9), got {answer[name]!r}.") from None
+            sizes = tuple(answer[name])
+            got = tuple(map(int, sizes))
+        except (TypeError, ValueError, OverflowError):
+            sizes, got = (), None
+        if got != sizes:
+            raise Wrong(f"“{name}”: a shape is asked for, as in (4, 9), got {answer[name]!r}.")
         if got == shape:
             continue
         causes = [cause for cause, mistaken in mistakes[name] if mistaken == got]
@@ -84,16 +87,18 @@ def looked_at(my_looked_at):
         ("The softmax runs over the tokens that ask: the columns sum to one, not the rows.", ("softmax_over", -2)),
         ("The mean runs over the sequences of the batch. It should run over the tokens that ask.", ("mean_over", 0)),
     ]
-    for shape in ((5, 3), (4, 6, 2), (2, 3, 5, 4)):
+    for shape in ((5, 3), (4, 7, 3), (2, 3, 7, 5)):
         Q, K = 2 * made_up(*shape), 2 * made_up(*shape, start=7)
         d_k = shape[-1]
         mistakes = [("All tokens come out equal: the mean runs in the direction in which the weights sum to one. They "
                      "should sum to one over the tokens looked at. The mean is one over the tokens that ask.",
                      np.full(shape[:-1], 1 / shape[-2]))]
         mistakes += [(taken[0][0], right(Q, K, **dict(axis for _, axis in taken)))
-                     for count in (1, 2, 3) for taken in itertools.combinations(steps, count)]
+                     for count in (1, 2, 3) for taken in itertools.combinations(steps if len(shape) > 2 else (), count)
+                     if steps[1] not in taken or steps[2] in taken]  # else all tokens come out equal
         mistakes += [
             ("The scores are not divided by the root of d_k.", right(Q * np.sqrt(d_k), K)),
+            (HALF, right(Q / np.sqrt(d_k) / 2, K)),
             ("These are the weights. They still have to be averaged.",
              right_softmax(Q @ K.swapaxes(-2, -1) / np.sqrt(d_k))),
             ("The weights are added up and not averaged.", right(Q, K) * shape[-2]),
@@ -117,7 +122,7 @@ def to_layer(my_layer):
     import torch
     with torch.no_grad():
         for D_in, D_out in ((4, 4), (3, 5)):  # the square one first: there a lost transpose raises nothing
-            W, X = made_up(D_in, D_out, start=3), made_up(6, D_in)
+            W, X = made_up(D_in, D_out, start=3), made_up(7, D_in)
             layer = call(my_layer, tensor(W))
             if not isinstance(layer, torch.nn.Linear):
                 raise Wrong(f"An nn.Linear is asked for, got {type(layer).__name__}.")
@@ -156,11 +161,16 @@ def keeps_apart(my_test):
     def looks_ahead(X):
         return looks_back(X.flip(0)).flip(0) if X.ndim == 3 else apart(X)
 
+    def leaks_at(token=slice(None), feature=slice(None), strength=1.0):
+        def attend(X):
+            Y = apart(X)
+            token_here = X.shape[-2] // 2 if token == "middle" else token
+            Y[..., token_here, feature] += strength * (leaky(X) - Y)[..., token_here, feature]
+            return Y
+        return attend
+
     def says(attend):
-        verdict = call(my_test, attend)
-        if getattr(verdict, "shape", None) or array(verdict).dtype.kind != "b":
-            raise Wrong(f"One answer is asked for, True or False: got {verdict!r}.")
-        return bool(verdict)
+        return truth(call(my_test, attend))
 
     missed = [says(attend) for attend in (leaky, looks_back, looks_ahead)]
     if not says(apart):
@@ -174,7 +184,14 @@ def keeps_apart(my_test):
         ways = "later sequences look into earlier", "earlier sequences look into later"
         raise Wrong(f"It finds a leak that goes both ways, and misses one where only {ways[missed[2]]} ones. "
                     "Does it watch every sequence?")
-    return "It finds a leak in either direction, and accepts a function that has none."
+    if says(leaks_at(strength=0.01)):
+        raise Wrong("It compares too roughly: a leak that changes the output by little is a leak.")
+    for what, at in [("the first token", {"token": 0}), ("the last token", {"token": -1}),
+                     ("a token in the middle", {"token": "middle"}), ("the first feature", {"feature": 0}),
+                     ("the last feature", {"feature": -1})]:
+        if says(leaks_at(**at)):
+            raise Wrong(f"It misses a leak that shows only in {what} of each sequence. Does it compare every number?")
+    return "It finds a leak in either direction and at any place, and accepts a function that has none."
 
 
 @exercise
@@ -185,7 +202,7 @@ def attention_module(Module):
     from ..model import load
     if not isinstance(Module, type):
         raise Wrong(f"The class itself is asked for, without calling it: got {type(Module).__name__}.")
-    for B, T, D, d_k, d_v in ((4, 5, 6, 2, 3), (2, 7, 3, 5, 4)):
+    for B, T, D, d_k, d_v in ((3, 7, 11, 2, 5), (5, 4, 9, 7, 6)):
         with torch.no_grad():
             module = call(Module, D, d_k, d_v)
             if not hasattr(module, "_parameters"):
@@ -194,7 +211,7 @@ def attention_module(Module):
                 raise NotFilledIn("give the module its three layers")
             sizes = {"W_Q": (D, d_k), "W_K": (D, d_k), "W_V": (D, d_v)}
             for name, (D_in, D_out) in sizes.items():
-                layer = getattr(module, name, None)
+                layer = dict(module.named_children()).get(name)  # where load and the optimizer look, not in the class
                 if not isinstance(layer, torch.nn.Linear):
                     raise Wrong(f"The module has no linear layer of the name {name}.")
                 if layer.bias is not None:
@@ -213,6 +230,7 @@ def attention_module(Module):
                     ("The scores are divided by the root of d_v. Values take no part in a score.",
                      right_attention(Q * np.sqrt(d_k / d_v), K, V)[0]),
                     ("The scores are divided by d_k and not by its root.", right_attention(Q / np.sqrt(d_k), K, V)[0]),
+                    (HALF, right_attention(Q / np.sqrt(d_k) / 2, K, V)[0]),
                     ("The scores are not divided by a root.", right_attention(Q * np.sqrt(d_k), K, V)[0]),
                     ("Queries and keys have changed places: a row of scores belongs to the token that asks.",
                      right_attention(K, Q, V)[0]),

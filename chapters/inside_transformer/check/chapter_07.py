@@ -3,7 +3,7 @@ import numpy as np
 
 from ..attention import softmax as right_softmax
 from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, call, choose, compare, exercise, number_array, place, tensor
+from ._answer import HALF, NotFilledIn, Wrong, call, choose, compare, exercise, number_array, place, tensor
 from .chapter_06 import compare_shapes, single
 
 
@@ -83,7 +83,7 @@ def meaning(number):
 @exercise
 def split_heads(my_split):
     """Exercise 7.2: (B, T, D) to (B, H, T, D_head)."""
-    for (B, T, D), H in (((3, 5, 8), 4), ((4, 7, 6), 2)):
+    for (B, T, D), H in (((7, 5, 6), 3), ((5, 7, 6), 2)):
         M, D_head = named(B, T, D), D // H
         interleaved = M.reshape(B, T, D_head, H)
         compare_named(call(my_split, tensor(M * 1.0), H), split(M, H), [
@@ -103,7 +103,7 @@ def split_heads(my_split):
 @exercise
 def merge_heads(my_merge):
     """Exercise 7.3: (B, H, T, D_head) to (B, T, D)."""
-    for (B, T, D), H in (((3, 5, 8), 4), ((4, 7, 6), 2)):
+    for (B, T, D), H in (((7, 5, 6), 3), ((5, 7, 6), 2)):
         right = named(B, T, D)
         heads = np.ascontiguousarray(split(right, H))
         compare_named(call(my_merge, tensor(heads * 1.0)), right, [
@@ -122,7 +122,7 @@ def merge_heads(my_merge):
 @exercise
 def multi_head_attention(my_attention):
     """Exercise 7.4: multi-head attention with given matrices."""
-    for (B, T, D), H in (((4, 5, 6), 3), ((3, 5, 8), 2)):
+    for (B, T, D), H in (((7, 5, 6), 3), ((5, 7, 12), 4)):
         X = made_up(B, T, D)
         W_Q, W_K, W_V, W_O = (made_up(D, D, start=start) for start in (1, 2, 3, 4))
         D_head = D // H
@@ -142,6 +142,7 @@ def multi_head_attention(my_attention):
             ("The scores are divided by the root of D. How many numbers does a query of one head have?",
              joined(H, root=D) @ W_O),
             ("The scores are divided by D_head, and not by its root.", joined(H, root=D_head ** 2) @ W_O),
+            (HALF, joined(H, root=(2 * D_head) ** 2) @ W_O),
             ("The scores are not divided by a root.", joined(H, root=1) @ W_O),
             ("The heads stand side by side, and are not mixed yet.", joined(H)),
             ("The heads are mixed with W_O turned around.", joined(H) @ W_O.T),
@@ -162,7 +163,7 @@ def multi_head_attention(my_attention):
 @exercise
 def attention_cost(my_cost):
     """Exercise 7.5: how many numbers multi-head attention learns, and how often it multiplies."""
-    for B, T, D, H in ((5, 7, 12, 3), (3, 8, 10, 5)):
+    for B, T, D, H in ((7, 5, 12, 3), (4, 7, 10, 5)):
         try:
             parameters, multiplications = call(my_cost, B, T, D, H)
         except (TypeError, ValueError):
@@ -192,6 +193,8 @@ def attention_cost(my_cost):
              B * (H * layers + products)),
             ("Both are counted for each head as wide as X.", B * H * (layers + products)),
             ("The products of one head are counted. There are H of them.", B * (layers + products // H)),
+            ("Each token meets T others: the products in the heads grow with the square of T.",
+             B * (layers + products // T)),
             ("A matrix of D rows and D columns multiplies D times D for each token.", B * (layers // D + products)),
             ("B is missing in the products that the heads make.", B * layers + products),
             ("B is missing in the products with the four matrices.", layers + B * products),

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..sentence import made_up
-from ._answer import Wrong, array, call, choose, compare, exercise, tensor
+from ._answer import Wrong, call, choose, compare, exercise, tensor, truth
 
 BASE = 10000
 
@@ -50,15 +50,21 @@ def ignores_order(my_test):
         ("a function that adds all tokens up, one after the other, and adds the sum to each",
          lambda X: X + sum(X), True),
         ("attention after positions were added", lambda X: attend(X + positions(X)), False),
-        ("attention after positions a hundred times smaller", lambda X: attend(X + positions(X) / 100), False),
+        ("attention after positions a thousand times smaller", lambda X: attend(X + positions(X) / 1000), False),
         ("attention with positions added to its output", lambda X: attend(X) + positions(X), False),
         ("attention that hands its outputs out from the last token to the first", lambda X: attend(X).flip(0), False),
         ("a function that mixes each token with those before it", lambda X: X.cumsum(dim=0), False),
         ("a function that doubles the first token and no other", lambda X: torch.cat([2 * X[:1], X[1:]]), False),
+        ("a function that doubles the second token and no other",
+         lambda X: torch.cat([X[:1], 2 * X[1:2], X[2:]]), False),
+        ("a function that adds positions to the first feature and no other",
+         lambda X: torch.cat([X[:, :1] + positions(X)[:, :1], X[:, 1:]], dim=1), False),
+        ("a function that adds positions to the last feature and no other",
+         lambda X: torch.cat([X[:, :-1], X[:, -1:] + positions(X)[:, -1:]], dim=1), False),
         ("a function that doubles the last token and no other", lambda X: torch.cat([X[:-1], 2 * X[-1:]]), False),
     ]
     inputs = [(torch.from_numpy(made_up(len(order), D)), order)
-              for order, D in (([2, 0, 1, 5, 3, 4], 3), ([1, 0, 4, 3, 2], 7))]  # only the second undoes itself
+              for order, D in (([2, 0, 1, 5, 3, 4], 4), ([1, 0, 4, 3, 2], 7))]  # only the second undoes itself
     cases = [(what, function, X, order, ignores) for what, function, ignores in functions for X, order in inputs]
 
     def tried(test):
@@ -86,6 +92,11 @@ def ignores_order(my_test):
          lambda attend, X, order: torch.allclose(attend(X[order]).sum(), attend(X).sum())),
         ("It looks at the first token only. Others may have changed.",
          lambda attend, X, order: torch.allclose(attend(X[order])[0], attend(X)[order[0]])),
+        ("It looks at the first token and the last one. Those between may have changed.",
+         lambda attend, X, order: torch.allclose(attend(X[order])[[0, -1]], attend(X)[order][[0, -1]])),
+        *[(f"It looks at the {what} feature of each token only. Others may have changed.",
+           lambda attend, X, order, at=at: torch.allclose(attend(X[order])[:, at], attend(X)[order][:, at]))
+          for what, at in (("first", 0), ("last", -1))],
         ("It compares too roughly: a small change, from small positions, is a change.",
          lambda attend, X, order: torch.allclose(attend(X[order]), attend(X)[order], atol=0.1)),
     ]:
@@ -98,14 +109,6 @@ def ignores_order(my_test):
     return f"It tells {len(functions)} functions apart, those that ignore the order from those that do not."
 
 
-def truth(answer):
-    value = array(answer)
-    if value.dtype.kind not in "bi" or value.size != 1 or value.item() not in (0, 1):
-        shape = f", shape {value.shape}" if value.shape else f": {answer!r}"
-        raise Wrong(f"One True or False is asked for, got {type(answer).__name__}{shape}.")
-    return bool(value)
-
-
 @exercise
 def add_positions(with_order):
     """Exercise 8.3: position vectors, added before attention, as many as there are tokens."""
@@ -114,7 +117,7 @@ def add_positions(with_order):
     def attend(X):
         return torch.softmax(X @ X.transpose(-2, -1), dim=-1) @ X
 
-    for B, T, D, longest in ((2, 5, 6, 9), (3, 4, 5, 7)):
+    for B, T, D, longest in ((2, 5, 7, 9), (3, 4, 5, 7)):
         X, P = tensor(made_up(B, T, D)), tensor(made_up(longest, D, start=4))
         try:
             got = call(with_order, attend, X, P)

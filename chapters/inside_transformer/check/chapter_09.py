@@ -38,7 +38,7 @@ def layer_norm(my_norm):
     def made(B, T, D):
         return tensor(10 * made_up(B, T, D) + np.arange(T)[:, None])  # so large that an eps of its own does not show
 
-    for B, T, D in ((2, 5, 4), (4, 3, 6)):
+    for B, T, D in ((2, 5, 7), (7, 3, 8)):
         X = made(B, T, D)
         centered, variance = X - X.mean(-1, keepdim=True), X.var(-1, correction=0, keepdim=True)
         try:
@@ -64,22 +64,28 @@ def layer_norm(my_norm):
             ("The distances are divided by the root of the sum of their squares. Take their mean.",
              centered / (centered ** 2).sum(-1, keepdim=True).sqrt()),
         ], what=f"For X of shape {(B, T, D)}, the result")
-    X = made(2, 3, 6)
-    X[0, 1], eps = 2.0, 0.5
-    std = X.std(-1, correction=0, keepdim=True)
+    D = 8  # a power of two: any way to add up equal entries is exact
+    X, eps = made(5, 3, D), 0.5
+    X[0, 1] = 2.0
     compare(call(my_norm, X), normed(X), [
         ("A token whose entries are all equal has variance zero, and 0 / 0 is no number: where does eps go?",
          normed(X, eps=0.0)),
     ], what="With a token of equal entries, the result")
-    compare(call(my_norm, X, 1.0, 0.0, eps), normed(X, eps=eps), [
-        ("eps was given, and another one is used.", normed(X)),
+    small = X / 16  # then eps shows in every token
+    centered, variance = small - small.mean(-1, keepdim=True), small.var(-1, correction=0, keepdim=True)
+    compare(call(my_norm, small, 1.0, 0.0, eps), normed(small, eps=eps), [
+        *[("eps was given, and it is not added to every variance: another one is, or none.", mistaken)
+          for mistaken in (normed(small), centered / variance.where(variance > 0, eps).sqrt())],
+        *[("eps is used as a lower limit here. It is always added to the variance, however large that is.",
+           centered / floor) for floor in (variance.clamp(min=eps).sqrt(), variance.sqrt().clamp(min=eps))],
         ("eps is added after the root. It belongs to the variance, and the root is taken of both.",
-         (X - X.mean(-1, keepdim=True)) / (std + eps)),
-        ("eps is squared before it is added.", normed(X, eps=eps ** 2)),
-        ("eps is subtracted with the mean. It belongs to the variance.", normed(X) - eps / (std ** 2 + 1e-5).sqrt()),
-        ("eps is added to the quotient. It belongs below the fraction line.", normed(X) + eps),
+         centered / (variance.sqrt() + eps)),
+        ("eps is squared before it is added.", normed(small, eps=eps ** 2)),
+        ("eps is subtracted with the mean. It belongs to the variance.",
+         normed(small) - eps / (variance + 1e-5).sqrt()),
+        ("eps is added to the quotient. It belongs below the fraction line.", normed(small) + eps),
     ], what=f"With eps={eps}, the result")
-    scale, shift = tensor(2 + made_up(6)), tensor(1 + made_up(6, start=3))
+    scale, shift = tensor(2 + made_up(D)), tensor(1 + made_up(D, start=3))
     compare(call(my_norm, X, scale, shift), normed(X, scale, shift), [
         ("Neither scale nor shift is used.", normed(X)),
         ("The scale is not used.", normed(X, 1.0, shift)),
@@ -116,7 +122,7 @@ def pre_norm(my_block):
     def halves(X, first, second):
         return second(first(X))
 
-    for B, T, D in ((2, 5, 4), (3, 4, 6)):
+    for B, T, D in ((2, 5, 7), (5, 3, 8)):
         X = tensor(made_up(B, T, D))
         after = X + attn(norm1(X))  # the first half as it should be
         compare(call(my_block, X, attn, mlp, norm1, norm2), after + mlp(norm2(after)), [
@@ -159,9 +165,9 @@ def block_parameters(my_count):
     """Exercise 9.4: how many parameters a block has, by formula."""
     from ..model import Block
 
-    for D, H in ((6, 3), (8, 2), (10, 5)):
+    for D, H in ((55, 5), (34, 2), (57, 3)):  # so wide that no number of vectors makes up for a matrix
         right = sum(weight.numel() for weight in Block(D, H).parameters())
-        compare(call(my_count, D, H), right, [(cause, right + difference) for cause, difference in [
+        causes = [
             ("All biases and both LayerNorms are missing: these are the matrices alone.", -9 * D),
             ("Both biases of the MLP are missing.", -5 * D),
             ("The second bias of the MLP is missing: it is as wide as a token's vector.", -D),
@@ -184,7 +190,14 @@ def block_parameters(my_count):
              3 * (D // H - D) * D),
             ("The matrices of attention were counted for one head only. All heads together have D columns.",
              4 * (D // H - D) * D),
-        ]], what=f"The count for D={D} and H={H}")
+        ]
+        known = {difference for _, difference in causes}
+        causes += [(cause, times * size) for cause, size, most in (
+            ("The matrices are right. What is not are the vectors: count the biases, scales and shifts once more.", D, 9),
+            ("The biases and both LayerNorms are right. The matrices are not: count them once more.", D * D, 12),
+        ) for times in range(-most, 2 * most) if times * size not in known]
+        compare(call(my_count, D, H), right, [(cause, right + difference) for cause, difference in causes],
+                what=f"The count for D={D} and H={H}")
     return "The MLP has about two thirds of them, attention about one third, and the number of heads does not matter."
 
 

@@ -24,7 +24,6 @@ def look_up(answer):
         ("That is the row of the position alone. Its word is still missing.", P[t]),
         ("The two rows are multiplied. Add them.", words[number] * P[t]),
         ("That is the first token. The last one is asked for.", words[3] + P[0]),
-        ("That is the vector “dog” has in our first sentence. It stands elsewhere now.", words[1] + P[1]),
     ], what="Your vector", reveal=False)
     return "One row for what the token is, one for where it stands, and their sum."
 
@@ -34,7 +33,7 @@ def embed(my_embed):
     """Exercise 10.2: from token numbers to vectors, for sequences that are shorter than the table of positions."""
     import torch
 
-    for B, T, D, vocab_size, longest in ((3, 5, 4, 7, 9), (1, 4, 6, 5, 8), (4, 8, 3, 6, 8)):
+    for B, T, D, vocab_size, longest in ((3, 5, 4, 7, 11), (1, 4, 7, 5, 9), (5, 8, 3, 7, 8)):
         numbers = np.arange(B * T).reshape(B, T)
         tokens = tensor((3 * numbers + numbers // T) % vocab_size)
         words, positions = tensor(made_up(vocab_size, D)), tensor(made_up(longest, D, start=4))
@@ -73,11 +72,11 @@ def embed(my_embed):
 def reach(my_reach):
     """Exercise 10.3: whose nudge moves whose output after so many blocks."""
     power = np.linalg.matrix_power
-    one_back = np.eye(5, k=-1, dtype=bool)
+    one_back = np.eye(7, k=-1, dtype=bool)
     one_back[0, 0] = True
-    tangled = np.zeros((6, 6), dtype=bool)
-    tangled[range(6), [3, 0, 5, 4, 2, 1]] = tangled[4, 4] = tangled[0, 5] = True
-    for looks, n in ((one_back, 2), (one_back, 3), (tangled, 2), (tangled, 3), (tangled, 1)):
+    tangled = np.zeros((7, 7), dtype=bool)
+    tangled[range(7), [3, 0, 5, 6, 2, 1, 4]] = tangled[4, 4] = tangled[0, 5] = True
+    for looks, n in ((one_back, 3), (one_back, 2), (tangled, 3), (tangled, 2), (tangled, 1)):
         step = (looks | np.eye(len(looks), dtype=bool)).astype(float)
         try:
             got = call(my_reach, tensor(looks), n)
@@ -94,6 +93,10 @@ def reach(my_reach):
             ("That is what a single block reaches. If you took a product, * and ** work entry by entry.", step),
             *[("These are the numbers of ways. Only whether there is one is asked for.", power(hop, n))
               for hop in (step, looks + np.eye(len(looks)))],
+            ("The residual connection goes around every block, not once around all of them.",
+             (power(looks.astype(float), n) > 0) | np.eye(len(looks), dtype=bool)),
+            ("That is what any number of blocks reaches in the end. Here there are n_layers.",
+             power(step, len(looks)) > 0),
             ("That is one block too many.", power(step, n + 1) > 0),
             ("That is one block too few.", power(step, n - 1) > 0),
             ("Rows and columns have traded places: the row is whose output moves.", power(step, n).T > 0),
@@ -106,7 +109,7 @@ def model_parameters(my_count):
     """Exercise 10.4: how many parameters a Transformer has, by formula, when those of one block are known."""
     from ..model import Transformer
 
-    for vocab_size, D, n_layers, longest in ((23, 6, 3, 10), (15, 8, 4, 9), (31, 4, 2, 19)):
+    for vocab_size, D, n_layers, longest in ((23, 10, 3, 17), (13, 8, 5, 11), (31, 6, 4, 19)):
         model = Transformer(vocab_size, D, 2, n_layers, longest)
         right, block = (sum(weight.numel() for weight in part.parameters()) for part in (model, model.blocks[0]))
         compare(call(my_count, vocab_size, D, n_layers, longest, block), right, [
@@ -121,7 +124,10 @@ def model_parameters(my_count):
                 ("A matrix with a row for each word is missing. There are two: the word table and that of the final "
                  "layer.", -vocab_size * D),
                 ("The final layer is missing.", -vocab_size * (D + 1)),
+                ("One matrix with a row for each word too many: there are the word table and that of the final layer.",
+                 vocab_size * D),
                 ("The position table is missing.", -longest * D),
+                ("These are the two tables alone.", (vocab_size + longest) * D - right),
                 ("Both tables are missing.", -(vocab_size + longest) * D),
                 ("Each block got a position table. Positions are added once, before the first one.",
                  (n_layers - 1) * longest * D),
@@ -136,8 +142,10 @@ def next_token(my_guess):
     """Exercise 10.5: the token that each sequence of a batch should go on with."""
     import torch
 
-    for B, T, vocab_size in ((3, 5, 7), (4, 6, 9), (2, 3, 8)):
-        scores = tensor(made_up(B, T, vocab_size, start=2) + np.arange(vocab_size) / 50)
+    for B, T, vocab_size in ((3, 5, 7), (4, 6, 11), (2, 3, 5)):
+        # No two scores of a row are equal, and in every other sequence all are negative.
+        level = np.where(np.arange(B) % 2, 1.5, -1.5)[:, None, None]
+        scores = tensor(made_up(B, T, vocab_size, start=2) + level + np.arange(vocab_size) / 110)
         right = scores[:, -1].argmax(dim=-1)
         compare(call(my_guess, scores), right, [
             ("That is a guess at every position. Only what comes after the whole sequence is asked for.",
@@ -155,6 +163,8 @@ def next_token(my_guess):
             ("These are the highest probabilities. Where they stand is asked for.",
              scores[:, -1].softmax(dim=-1).max(dim=-1)[0]),
             ("These are the lowest scores.", scores[:, -1].argmin(dim=-1)),
+            ("The signs are lost: a score far below zero is no guess, however large it is without its minus.",
+             scores[:, -1].abs().argmax(dim=-1)),
             ("Words are counted from zero.", right + 1),
             ("Softmax runs over the positions. A guess is made over the words.",
              scores.softmax(dim=1)[:, -1].argmax(dim=-1)),

@@ -3,8 +3,7 @@ import numpy as np
 
 from ..attention import softmax
 from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor
-from .chapter_08 import truth
+from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, rounding, tensor, truth
 
 
 @exercise
@@ -78,8 +77,9 @@ def causal_weights(mended):
     """Exercise 11.3: masked weights, with the mask before softmax and the diagonal visible."""
     def masked(scores, fill=-np.inf, shown=None, axis=-1):
         may_look = np.tri(scores.shape[-1], dtype=bool) if shown is None else shown
+        hidden = np.where(may_look, scores, fill)
         with np.errstate(invalid="ignore"):
-            E = np.exp(np.where(may_look, scores, fill))
+            E = np.exp(hidden - hidden.max(axis=axis, keepdims=True))  # NaN where a row is hidden as a whole
             return E / E.sum(axis=axis, keepdims=True)
 
     def renormalized(scores):
@@ -87,7 +87,7 @@ def causal_weights(mended):
         with np.errstate(invalid="ignore"):
             return weights / weights.sum(axis=-1, keepdims=True)
 
-    for shape in ((5, 5), (3, 4, 4), (2, 3, 6, 6)):
+    for shape in ((5, 5), (2, 3, 7, 7), (3, 4, 4)):
         scores, T = 2 * made_up(*shape), shape[-1]
         lower = np.tri(T, dtype=bool)
         compare(call(mended, tensor(scores)), masked(scores), [
@@ -114,6 +114,8 @@ def causal_weights(mended):
              masked(scores, axis=-2)),
             ("The axis of softmax is counted from the front: it runs over the heads.", masked(scores, axis=1)),
             ("The mask is in place, but softmax is missing.", np.where(lower, scores, -np.inf)),
+            ("A score that happens to be zero is hidden as well. What a token may look at depends on places alone.",
+             masked(scores, shown=np.tril(scores) != 0)),
         ], what=f"For scores of shape {shape}, the weights")
     large = made_up(4, 4, start=5)
     large[0, 2] = large[1, 3] = 1000
@@ -121,6 +123,13 @@ def causal_weights(mended):
         ("A later token with a large score breaks the rows, although its weight is set to zero: its exponential still "
          "had a part in them. Hide a score before any exponential is taken.", renormalized(large)),
     ], what="With a score of 1000 for a later token, the weights")
+    small = np.rint(2 * made_up(5, 5)) - 30000  # whole numbers, which float32 holds exactly
+    compare(call(mended, tensor(small)), masked(small), [
+        ("What hides a later token here is a number, and these scores are smaller still: so the future has the weight. "
+         "Only minus infinity is below every score.", masked(small, fill=0)),
+        *[("Exponentials of scores as low as these are all zero. Subtract the largest score of the row first, or let "
+           "torch.softmax do it.", np.full_like(small, nothing)) for nothing in (np.nan, 0)],
+    ], what="With scores near -30000, the weights", tolerance=rounding(small))
     return "The rows sum to one, and no score of a later token can change them."
 
 
@@ -132,7 +141,7 @@ def leaks(my_test):
     from ..model import Transformer
 
     def made(vocab_size, **options):
-        model = Transformer(vocab_size, D=6, H=2, n_layers=2, context_length=9, **options)
+        model = Transformer(vocab_size, D=6, H=2, n_layers=2, context_length=9, **options).double()
         for n, (name, weight) in enumerate(model.named_parameters()):
             if "norm" not in name:  # LayerNorm starts at one and zero
                 weight.detach().copy_(tensor(made_up(*weight.shape, start=n)))
@@ -142,7 +151,7 @@ def leaks(my_test):
         return (Y - Y.mean(dim=1, keepdim=True)) / (Y.var(dim=1, correction=0, keepdim=True) + 1).sqrt()
 
     def models(vocab_size):
-        table = tensor(made_up(vocab_size, vocab_size))
+        table = torch.from_numpy(made_up(vocab_size, vocab_size))  # float64, or rounding hides the weakest leak
 
         def earlier(tokens):
             return table[tokens].cumsum(dim=1)
@@ -173,8 +182,8 @@ def leaks(my_test):
              lambda tokens: earlier(tokens) + table[tokens[:, -1:]] / 1000, True),
         ]
 
-    cases = [(*model, tensor(np.arange(B * T).reshape(B, T) % vocab_size), vocab_size)
-             for B, T, vocab_size in ((1, 5, 4), (2, 6, 7)) for model in models(vocab_size)]
+    cases = [(*model, tensor((np.arange(B * T).reshape(B, T) + 3) % vocab_size), vocab_size)
+             for B, T, vocab_size in ((1, 5, 4), (2, 7, 5)) for model in models(vocab_size)]
     right = np.array([leaky for _, _, leaky, _, _ in cases])
     answers = np.array([truth(call(my_test, model, tokens, vocab_size)) for _, model, _, tokens, vocab_size in cases])
 
@@ -225,7 +234,7 @@ def leaks(my_test):
 @exercise
 def padding_mask(my_mask):
     """Exercise 11.5: a causal mask that hides padding as well, for a batch."""
-    for real in ([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1], [1, 1, 1, 1, 0]], [[0, 1, 1, 1], [1, 1, 0, 0]]):
+    for real in ([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1], [1, 1, 1, 1, 0]], [[0, 1, 1, 1, 1, 0, 1], [1, 1, 1, 0, 0, 0, 0]]):
         real = np.array(real, dtype=bool)
         B, T = real.shape
         lower, asked, asks = np.tri(T, dtype=bool), real[:, None, :], real[:, :, None]

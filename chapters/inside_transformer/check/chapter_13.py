@@ -28,7 +28,7 @@ def score_by_hand(answer):
 @exercise
 def head_scores(my_scores):
     """Exercise 13.2: the share of pairs in which the largest weight of the row lies on the link, for each head."""
-    for H, T, pairs in ((3, 5, [(1, 0), (2, 1), (3, 2), (4, 3)]), (4, 6, [(5, 2), (3, 2), (0, 0)])):
+    for H, T, pairs in ((3, 5, [(1, 0), (2, 1), (3, 2), (4, 3)]), (4, 7, [(5, 2), (3, 2), (0, 0)])):
         A = np.exp(3 * made_up(H, T, T)) * (1 + 0.01 * np.arange(T))  # no two weights of a row are equal
         for head in range(H):  # each head hits another number of pairs
             for asks, looked_at in pairs[:head]:
@@ -38,6 +38,8 @@ def head_scores(my_scores):
         rows = A.argmax(-1)
         right = (rows[:, asks] == looked_at).mean(1)
         compare(call(my_scores, tensor(A), pairs), right, [
+            ("The token before is looked for in every pair. The second place of a pair says which one is.",
+             (rows[:, asks] == asks - 1).mean(1)),
             ("The pair is read the other way round: its first place asks, its second one is looked at.",
              (rows[:, looked_at] == asks).mean(1)),
             ("The largest weight of a column was taken. The row asks: softmax and argmax run along dim=-1.",
@@ -64,7 +66,7 @@ def head_scores(my_scores):
 @exercise
 def remove_head(mended):
     """Exercise 13.3: W_O as nn.Linear stores it, without the part of one head."""
-    for H, D_head, head in ((3, 2, 1), (2, 5, 0), (4, 3, 3)):
+    for H, D_head, head in ((3, 4, 1), (2, 5, 0), (4, 3, 3)):
         D = H * D_head
         W = array(made_up(D, D)) + 2  # no zeros
         part = np.arange(D) // D_head == head
@@ -95,7 +97,7 @@ def remove_head(mended):
 @exercise
 def with_bias(my_map):
     """Exercise 13.4: a bias as the row of a feature that is always one."""
-    for T, D, out in ((4, 3, 5), (2, 4, 3), (3, 4, 4)):
+    for D, out in ((3, 5), (4, 3), (4, 4)):
         W, b = made_up(D, out), 1 + made_up(out, start=2)
         right = np.vstack([W, b])
         M = call(my_map, tensor(W), tensor(b))

@@ -3,7 +3,7 @@ import numpy as np
 
 from ..attention import attention, softmax
 from ..sentence import made_up
-from ._answer import NotFilledIn, Wrong, array, call, choose, compare, exercise, tensor
+from ._answer import HALF, NotFilledIn, Wrong, call, choose, compare, exercise, tensor
 from .chapter_11 import boolean
 
 
@@ -51,7 +51,7 @@ def top_p(my_top_p):
         with np.errstate(invalid="ignore"):
             return left / left.sum(axis=-1, keepdims=True)
 
-    for B, V, p in ((3, 5, 0.35), (2, 6, 0.7), (4, 7, 0.9)):
+    for B, V, p in ((3, 5, 0.35), (2, 7, 0.7), (4, 9, 0.9)):
         guess = softmax(2 * made_up(B, V, start=B) + 0.07 * np.arange(V))  # no two words alike
         order = np.argsort(-guess, axis=-1)
         right = kept(guess, p)
@@ -89,9 +89,9 @@ def top_p(my_top_p):
 @exercise
 def tokens_read(my_reads):
     """Exercise 14.3: how many tokens a model reads to generate, without the cache and with it."""
-    for T, steps in ((6, 10), (1, 4), (9, 1), (3, 7)):
+    for T, steps in ((6, 11), (1, 4), (9, 1), (3, 7)):
         answer = call(my_reads, T, steps)
-        if not isinstance(answer, (tuple, list)) and np.shape(array(answer)) != (2,):
+        if not isinstance(answer, (tuple, list)) and tuple(getattr(answer, "shape", ())) != (2,):
             raise Wrong(f"Two numbers are asked for, without the cache and with it: got {type(answer).__name__}.")
         if len(answer) == 2 and any(part is ... for part in answer):
             raise NotFilledIn("put a number where the dots are")
@@ -117,11 +117,13 @@ def tokens_read(my_reads):
 @exercise
 def piece_mask(mended):
     """Exercise 14.4: the mask of n new tokens among T."""
-    for n, T in ((3, 7), (2, 5), (1, 4), (4, 4)):
+    for n, T in ((3, 11), (2, 7), (1, 5), (4, 4)):
         right = np.tri(n, T, T - n, dtype=bool)
         mask = call(mended, n, T)
         compare(mask, right, [
             ("Nothing is mended yet: the first new token is treated as if it stood at position zero.", np.tri(n, T)),
+            ("The diagonal is moved by the number of new tokens. How many stand in front of them?", np.tri(n, T, n)),
+            ("The diagonal is moved to the left. What is kept lies there, and it stays visible.", np.tri(n, T, n - T)),
             ("A new token may look at itself, too.", np.tri(n, T, T - n - 1)),
             ("Each new token sees the one after it.", np.tri(n, T, T - n + 1)),
             ("The new tokens see all of each other, also later ones.", np.ones((n, T))),
@@ -145,7 +147,7 @@ def piece_mask(mended):
 @exercise
 def cached_step(my_step):
     """Exercise 14.5: attention for one new token, with keys and values kept."""
-    for B, H, T, D_head in ((2, 3, 5, 4), (1, 2, 6, 9)):
+    for B, H, T, D_head in ((3, 4, 10, 7), (1, 3, 7, 5)):
         K_all, V_all = (2 * made_up(B, H, T + 1, D_head, start=start) for start in (1, 4))
         q = 3 * made_up(B, H, 1, D_head, start=2)
         (K, k), (V, v) = (np.split(M, [T], axis=2) for M in (K_all, V_all))
@@ -177,6 +179,9 @@ def cached_step(my_step):
             ("The new token does not look at itself: the scores come from K as it was.", mix(K, V)),
             ("Divided by nothing: the root of D_head is missing.", mix(K_all, V_all, 1)),
             ("Divided by D_head. Divide by its root.", mix(K_all, V_all, D_head)),
+            (HALF, mix(K_all, V_all, 2 * D_head)),
+            ("Divided by half of D_head: in d ** 1 / 2 the power comes first. Write d ** 0.5.",
+             mix(K_all, V_all, D_head / 2)),
             ("Divided by the root of the number of tokens. Divide by that of D_head.",
              mix(K_all, V_all, (T + 1) ** 0.5)),
             ("Divided by the root of D, the width of all heads. Each head has D_head.",

@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..sentence import made_up
-from ._answer import Wrong, call, choose, compare, exercise, tensor
+from ._answer import Wrong, call, choose, compare, exercise, rounding, tensor
 
 
 @exercise
@@ -29,9 +29,9 @@ def step_multiplications(my_step):
 
     from ..model import Transformer
 
-    for vocab_size, D, n_layers, T, B in ((23, 6, 3, 5, 2), (11, 8, 2, 7, 4)):
+    for vocab_size, D, n_layers, T, B in ((23, 11, 3, 7, 5), (17, 8, 5, 9, 7)):
         with FlopCounterMode(display=False) as counter, torch.enable_grad():
-            Transformer(vocab_size, D, 2, n_layers, T)(torch.zeros(B, T, dtype=torch.long)).sum().backward()
+            Transformer(vocab_size, D, 1, n_layers, T)(torch.zeros(B, T, dtype=torch.long)).sum().backward()
         right = counter.get_total_flops() // 2
         matrices, mlp, pairs, final = 4 * T * D ** 2, 8 * T * D ** 2, 2 * T ** 2 * D, T * D * vocab_size
         blocks = n_layers * (matrices + mlp + pairs)
@@ -47,9 +47,12 @@ def step_multiplications(my_step):
             ("There are n_layers blocks.", 3 * B * (blocks // n_layers + final)),
             ("The pairs of tokens are missing.", 3 * B * (blocks - n_layers * pairs + final)),
             ("The MLP is missing.", 3 * B * (blocks - n_layers * mlp + final)),
-            ("The four matrices of attention are missing.", 3 * B * (blocks - n_layers * matrices + final)),
+            ("The four matrices of attention are missing, or one layer of the MLP: either takes this many.",
+             3 * B * (blocks - n_layers * matrices + final)),
             ("There are two products between pairs: the scores, and the mixing of values.",
              3 * B * (blocks - n_layers * pairs // 2 + final)),
+            ("The pairs are counted twice: there are two products between them, each of T times T times D.",
+             3 * B * (blocks + n_layers * pairs + final)),
             ("This counts the additions, too.", 6 * B * (blocks + final)),
             ("Tokens look only at those of their own sequence: the pairs do not grow with the square of the batch.",
              3 * B * (n_layers * (matrices + mlp + B * pairs) + final)),
@@ -60,7 +63,7 @@ def step_multiplications(my_step):
 @exercise
 def cache_numbers(my_cache):
     """Exercise 15.3: how many numbers a cache holds."""
-    for B, T, D, H, n_layers in ((4, 7, 12, 3, 5), (2, 9, 20, 4, 3)):
+    for B, T, D, H, n_layers in ((4, 7, 15, 3, 11), (3, 13, 20, 4, 7)):
         right = 2 * n_layers * B * T * D
         compare(call(my_cache, B, T, D, H, n_layers), right, [
             ("These are the keys alone. The values are kept as well.", right // 2),
@@ -80,7 +83,8 @@ def cache_numbers(my_cache):
 @exercise
 def merge_pieces(merge):
     """Exercise 15.4: join what two workers have found out about a row."""
-    scores, V = np.array([0.5, -1.0, 2.0, 0.3, -0.4, 1.1, 0.9]), made_up(7, 3)
+    # The largest ones are sums of powers of two, so float32 holds them exactly, after the shift as well.
+    scores, V = np.array([0.5, -1.0, 2.0, 0.3, -0.4, 1.25, 0.9]), made_up(7, 3)
 
     def piece(scores, V):
         E = np.exp(scores - scores.max())
@@ -110,7 +114,8 @@ def merge_pieces(merge):
                 ("both pieces shrink. That with the larger largest score stays as it is.", shrink * (a + b)),
                 ("only one piece is left.", a), ("only one piece is left.", b),
                 ("it is divided by the total. All three are wanted as they came in, not yet divided.", right[at] / right[1]),
-            ]], what=f"{what}, with largest scores {pieces[0][0]:g} and {pieces[1][0]:g}")
+            ]], what=f"{what}, with largest scores {pieces[0][0]:g} and {pieces[1][0]:g}",
+                tolerance=rounding(right[0]))
     return "So many workers can share a row, in any order."
 
 

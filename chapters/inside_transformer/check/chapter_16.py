@@ -2,7 +2,7 @@
 import numpy as np
 
 from ..sentence import made_up
-from ._answer import call, choose, compare, exercise, tensor
+from ._answer import HALF, call, choose, compare, exercise, tensor
 
 
 @exercise
@@ -32,7 +32,7 @@ def gated_mlp(my_mlp):
     import torch
     from torch.nn.functional import gelu, silu
 
-    for B, T, D, wide in ((2, 5, 4, 10), (3, 4, 6, 7)):
+    for B, T, D, wide in ((2, 5, 7, 11), (5, 3, 8, 7)):
         X = tensor(made_up(B, T, D))
         W_gate, W_up, W_down = (tensor(made_up(*shape, start=n)) for n, shape in enumerate(
             ((D, wide), (D, wide), (wide, D)), start=1))
@@ -66,7 +66,7 @@ def rotate_at(my_rotate):
         both = np.stack([first, pairs[:, 0] * sin + pairs[:, 1] * cos], axis=-1)
         return both.reshape(-1) if layout == "neighbors" else both.T.reshape(-1)
 
-    for D_head, t, base in ((6, 3, 50), (4, 7, 10000), (8, 2, 100)):
+    for D_head, t, base in ((6, 5, 70), (14, 5, 10000), (8, 3, 100)):
         x = made_up(D_head, start=D_head)
         pairs, j = x.reshape(-1, 2), np.arange(0, D_head, 2)
         angle = t / base ** (j / D_head)
@@ -115,7 +115,7 @@ def grouped_attention(my_attention):
     import torch
     from torch.nn.functional import scaled_dot_product_attention
 
-    for B, H, G, T_q, T_k, D_head, d_v in ((2, 6, 2, 5, 4, 8, 3), (1, 8, 4, 3, 5, 6, 2), (3, 4, 1, 2, 6, 5, 3)):
+    for B, H, G, T_q, T_k, D_head, d_v in ((5, 6, 3, 4, 7, 11, 13), (1, 12, 4, 5, 7, 11, 9), (3, 4, 1, 5, 7, 11, 13)):
         Q, K, V = (tensor(made_up(*shape, start=n)) for n, shape in enumerate(
             ((B, H, T_q, D_head), (B, G, T_k, D_head), (B, G, T_k, d_v))))
         n = H // G
@@ -143,6 +143,9 @@ def grouped_attention(my_attention):
             ("The values are right, the keys not yet, nor the root.", attend(repeated(K), V_each, wide)),
             ("The division by the root is missing.", attend(K_each, V_each, 1.0)),
             ("Divided by D_head itself, without a root.", attend(K_each, V_each, 1 / D_head)),
+            (HALF, attend(K_each, V_each, 1 / D_head / 2)),
+            ("Divided by half of D_head: in d ** 1 / 2 the power comes first. Write d ** 0.5.",
+             attend(K_each, V_each, 2 / D_head)),
             ("Divided by the root of the number of heads.", attend(K_each, V_each, H ** -0.5)),
             ("Divided by the root of the number of groups.", attend(K_each, V_each, G ** -0.5)),
             ("A causal mask was put on. None is asked for.", attend(K_each, V_each, causal=True)),
@@ -160,7 +163,7 @@ def modern_parameters(my_count):
     """Exercise 16.5: how many parameters a block with all four changes has, by formula."""
     from ..modern import ModernBlock
 
-    for D, H, G in ((48, 12, 3), (24, 6, 2), (36, 6, 6)):  # in the first no two mistakes cost the same
+    for D, H, G in ((210, 15, 3), (84, 6, 2), (36, 6, 6)):  # in the first no two mistakes cost the same
         right = sum(weight.numel() for weight in ModernBlock(D, H, G).parameters())
         narrow, wide = D * (G * D // H), 8 * D // 3
         compare(call(my_count, D, H, G), right, [(cause, right + difference) for cause, difference in [

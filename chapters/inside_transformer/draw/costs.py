@@ -3,11 +3,13 @@ import numpy as np
 from matplotlib.style import context
 
 from .._input import some
-from .canvas import Canvas, number
-from .figure import INK, ROLES
+from .canvas import RULE, TEXT, Canvas, number
+from .chart import BLACK, Chart
+from .figure import ROLES
 from .matrices import Matrix
 
 LOOKS = [(ROLES["A"], "-"), (ROLES["output"], "--"), (ROLES["X"], ":")]  # told apart without color, too
+STRENGTHS = (".95", ".5", ".15")  # and in gray
 
 
 @context("default")  # whatever style the reader has set
@@ -23,16 +25,16 @@ def curves(x, lines, xlabel, ylabel, label, caption, digits=1, marks=()):
     if (np.diff(x) <= 0).any():
         raise ValueError(f"x needs increasing numbers, got shape {x.shape}")
     top = 1.06 * max(values.max() for values in lines.values())
-    canvas = Canvas(600, 320)
+    canvas = Chart(600, 320)
     axes = canvas.plot(76, 14, 372, 246, xlabel, ylabel)
     axes.set(xlim=(0, x[-1]), ylim=(0, top), xticks=np.linspace(0, x[-1], 5))
     for place in marks:
-        axes.axvline(place, color=INK, linewidth=1)
+        axes.axvline(place, color=BLACK, linewidth=1)
     lowest = -np.inf
     for (name, values), (color, dash) in sorted(zip(lines.items(), LOOKS), key=lambda line: line[0][1][-1]):
         axes.plot(x, values, color=color, linestyle=dash, linewidth=3)
         lowest = max(values[-1], lowest + 0.08 * top)  # names of curves that end close together stand one above the other
-        axes.text(1.03 * x[-1], lowest, name, size=14, va="center")
+        axes.text(1.03 * x[-1], lowest, name, size=TEXT, va="center")
     rows = [number(value, 0) for value in x]
     table = Matrix(np.stack([*lines.values()], 1), "", rows=rows, cols=list(lines), digits=digits).as_text()
     ends = "; ".join(f"{name} from {number(values[0], digits)} to {number(values[-1], digits)}"
@@ -41,7 +43,6 @@ def curves(x, lines, xlabel, ylabel, label, caption, digits=1, marks=()):
     return canvas.figure(label, caption, alt, f"{xlabel}\n{table.strip(chr(10))}")
 
 
-@context("default")
 def shares(parts, bars, label, caption):
     """Shares of a whole, a bar for each part, beside those of another whole. bars: {name: (parts,)}, made to sum to one."""
     bars = {name: some(name, values, axes=1) for name, values in bars.items()}
@@ -56,16 +57,16 @@ def shares(parts, bars, label, caption):
     high = 22 * len(bars) + 18
     canvas = Canvas(600, 34 + high * len(parts))
     largest = max(values.max() for values in bars.values())
-    shade = [(strength, (0, 0, 0, 0.3)) for strength in (0.95, 0.5, 0.15)]  # told apart in gray, too
+    looks = [{"fill": color, "fill_opacity": strength, **RULE} for (color, _), strength in zip(LOOKS, STRENGTHS)]
     for i, name in enumerate(bars):
-        canvas.box(180 + 150 * i, 6, 16, 16, LOOKS[i][0], *shade[i])
+        canvas.box(180 + 150 * i, 6, 16, 16, **looks[i])
         canvas.text(204 + 150 * i, 14, name, align="start")
     for row, part in enumerate(parts):
         y = 34 + high * row
         canvas.text(168, y + 11 * len(bars), part, align="end")
         for i, values in enumerate(bars.values()):
             width = 340 * values[row] / largest
-            canvas.box(180, y + 22 * i, width, 20, LOOKS[i][0], *shade[i])
+            canvas.box(180, y + 22 * i, width, 20, **looks[i])
             canvas.text(188 + width, y + 22 * i + 10, f"{number(100 * values[row], 0)} %", align="start", class_="num")
     table = Matrix(100 * np.stack([*bars.values()], 1), "", rows=list(parts), cols=list(bars), digits=1).as_text()
     alt = "; ".join(f"{part} {', '.join(f'{name} {number(100 * values[row], 0)} %' for name, values in bars.items())}"

@@ -2,14 +2,14 @@
 import html
 import re
 
-INK = "#000000"  # becomes currentColor: the page decides
+INK = "currentColor"  # the page decides
 ROLES = {
-    "X": "#7A869A",
-    "Q": "#E08A00",
-    "K": "#2F7FD1",
-    "V": "#1FA37A",
-    "A": "#9A5BD0",  # scores and weights
-    "output": "#D2527A",
+    "X": "#7a869a",
+    "Q": "#e08a00",
+    "K": "#2f7fd1",
+    "V": "#1fa37a",
+    "A": "#9a5bd0",  # scores and weights
+    "output": "#d2527a",
     "W": INK,        # learned matrices
 }
 
@@ -17,7 +17,7 @@ ROLES = {
 # What is pointed at is full and bold, the rest steps back, but stays readable on any fill (tests compute the contrast).
 POINTED = ":is(:hover,:focus-visible)"
 LIT = "{opacity:1;font-weight:600}"
-STYLE = "".join(f".it-svg .{role}{{--role:{color}}}" for role, color in ROLES.items()).replace(INK, "currentColor") + f"""
+STYLE = "".join(f".it-svg .{role}{{--role:{color}}}" for role, color in ROLES.items()) + f"""
 figure.it{{margin:0}}
 svg:root{{color:#1c2128}}
 @media (prefers-color-scheme:dark){{svg:root{{color:#e6e9ed}}}}

@@ -1,10 +1,10 @@
 """The formula of attention, each part beside the matrices that it makes."""
 import numpy as np
 
-from .canvas import Canvas
+from .canvas import SMALL, Canvas
 from .matrices import check_product
 
-SIZE = 19  # a cell without its number
+SIDE = 19  # a cell without its number
 
 
 def formula(Q, K, S, scaled, A, V, output, label, caption):
@@ -30,7 +30,7 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
     for row, (part, role, does, items) in enumerate(steps):
         y = 66 + 148 * row
         canvas.name(4, y + 40, part, role, size=23, lit=f"num r{row}")
-        canvas.text(4, y + 66, does, align="start", size=13, class_=f"num r{row}")
+        canvas.text(4, y + 66, does, align="start", size=SMALL, class_=f"num r{row}")
         x = 206
         for item in items:
             if isinstance(item, str):
@@ -39,9 +39,9 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
             else:
                 # Scores before and after the division share one scale, or the division would not show.
                 _small(canvas, item, x, y + 50, S.largest if item is scaled else item.largest)
-                x += item.values.shape[1] * SIZE + 8
-        canvas.box(0, y - 8, 540, 140, class_=f"hit W r{row}", tabindex="0", role="img",
-                   aria_label=f"{part} {does}: {' '.join(getattr(item, 'name', item) for item in items)}")
+                x += item.values.shape[1] * SIDE + 8
+        canvas.hit(0, y - 8, 540, 140, f"W r{row}",
+                   f"{part} {does}: {' '.join(getattr(item, 'name', item) for item in items)}")
     alt = "The formula softmax(Q Kᵀ / √d_k) V, each part beside its matrices: " + "; ".join(
         f"{part} {does}" for part, _, does, _ in steps) + "."
     text = "\n".join(m.as_text() for m in (Q, K, S, scaled, A, V, output))
@@ -50,7 +50,7 @@ def formula(Q, K, S, scaled, A, V, output, label, caption):
 
 def _small(canvas, matrix, x, middle, largest):
     """A matrix as shaded cells alone, around a middle line, with its name below."""
-    height = len(matrix.values) * SIZE
+    height = len(matrix.values) * SIDE
     for (i, j), value in np.ndenumerate(matrix.values):
-        canvas.shade(x + j * SIZE, middle - height / 2 + i * SIZE, SIZE, SIZE, value, largest, matrix.role)
+        canvas.shade(x + j * SIDE, middle - height / 2 + i * SIDE, SIDE, SIDE, value, largest, matrix.role)
     canvas.name(x, middle + height / 2 + 14, matrix.name, matrix.role, size=16)

@@ -1,11 +1,8 @@
 """Many heads at once, each as a small square of weights."""
 import numpy as np
-from matplotlib.colors import to_rgba
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 
 from .._input import finite
-from .canvas import Canvas, number
+from .canvas import RULE, SMALL, Canvas, number, short
 from .figure import ROLES
 from .matrices import text_width
 
@@ -25,15 +22,15 @@ def maps(tokens, weights, label, caption, cell=15):
     if weights.min() < 0 or weights.max() > 1 + 1e-6:
         raise ValueError(f"weights holds {weights.min():g} to {weights.max():g}, outside zero to one")
     side, named = T * cell, cell >= 13
-    step = max(side, text_width(f"head {H}", 13)) + 14
-    left = 12 + max(text_width(name, 13) for name in (*tokens, f"block {n_layers}")) if named else 70
+    step = max(side, text_width(f"head {H}", SMALL)) + 14
+    left = 12 + max(text_width(name, SMALL) for name in (*tokens, f"block {n_layers}")) if named else 70
     canvas = Canvas(left + H * step, n_layers * (side + 24) + 26)
     for h in range(H):
-        canvas.text(left + h * step + side / 2, 10, f"head {h + 1}", size=13)
+        canvas.text(left + h * step + side / 2, 10, f"head {h + 1}", size=SMALL)
     for layer, y in enumerate(range(44 if named else 26, n_layers * (side + 24) + 26, side + 24)):
-        canvas.text(left - 9, y - 12 if named else y + side / 2, f"block {layer + 1}", size=13, align="end")
+        canvas.text(left - 9, y - 12 if named else y + side / 2, f"block {layer + 1}", size=SMALL, align="end")
         for t, token in enumerate(tokens if named else ()):
-            canvas.text(left - 9, y + (t + 0.5) * cell, token, size=13, align="end")
+            canvas.text(left - 9, y + (t + 0.5) * cell, token, size=SMALL, align="end")
         for h in range(H):
             _map(canvas, weights[layer, h], left + h * step, y, cell)
     rows = []
@@ -50,10 +47,8 @@ def _map(canvas, A, x, y, cell):
     """One square. The cells of a shade are one path, which keeps the page small."""
     shades = np.where(A < LEAST, 0, np.ceil(np.minimum(A, 1) * STEPS))
     for shade in np.unique(shades[shades > 0]):
-        squares = [Path.unit_rectangle().vertices * cell + (x + j * cell, y + i * cell)
-                   for i, j in np.argwhere(shades == shade)]
-        path = Path.make_compound_path(*(Path(square, Path.unit_rectangle().codes) for square in squares))
-        canvas.axes.add_patch(canvas.mark(
-            PathPatch(path, facecolor=to_rgba(ROLES["A"], shade / STEPS), edgecolor="none")))
+        squares = (f"M {short(x + j * cell)} {short(y + i * cell)} h {cell} v {cell} h -{cell} z"
+                   for i, j in np.argwhere(shades == shade))
+        canvas.add("path", d=" ".join(squares), fill=ROLES["A"], fill_opacity=shade / STEPS)
     side = len(A) * cell
-    canvas.box(x, y, side, side, edge=(0, 0, 0, 0.3))
+    canvas.box(x, y, side, side, **RULE)

@@ -4,7 +4,7 @@ import dataclasses
 import numpy as np
 
 from .._input import some
-from .canvas import Canvas, number
+from .canvas import CELL, SMALL, TEXT, Canvas, number
 from .figure import ROLES
 
 GAP = 26
@@ -45,11 +45,11 @@ class Matrix:
                 raise ValueError(f"lit of {self.name} points at {place}, which is no cell of shape {self.values.shape}")
         longest = max(len(self.number(i, j)) for i, j in np.ndindex(height, width))
         least = 20 if self.digits is None else max(36, 10 * longest + 6)
-        self.cell = max([least] + [text_width(col, 13) for col in self.cols or ()])
+        self.cell = max([least] + [text_width(col, SMALL) for col in self.cols or ()])
         self.largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0)
         self.left = max((text_width(row) for row in self.rows or ()), default=0) + 10
         self.top = (24 if self.cols or 1 in self.sums else 0) + (22 if self.corner else 0)
-        named = 0.5 * 21 * len(self.name) + 0.55 * 14 * len(self.note)  # the name may be wider than the cells
+        named = 0.5 * 21 * len(self.name) + 0.55 * TEXT * len(self.note)  # the name may be wider than the cells
         self.right = max(62 if 1 in self.sums else 0, named - self.width)
         self.below = BELOW + (30 if 0 in self.sums else 0)
 
@@ -59,35 +59,34 @@ class Matrix:
 
     @property
     def height(self):
-        return self.values.shape[0] * 46
+        return self.values.shape[0] * CELL
 
     def draw(self, canvas, x, y, classes="", numbers=True, below=None):
         """Cells with numbers, row names at the left, column names above, the name of the array below."""
         for (i, j), value in np.ndenumerate(self.values):
-            canvas.shade(x + j * self.cell, y + i * 46, self.cell, 46, value, self.largest, self.role)
+            canvas.shade(x + j * self.cell, y + i * CELL, self.cell, CELL, value, self.largest, self.role)
             if numbers:
                 self._number(canvas, x, y, i, j, classes)
         for i, row in enumerate(self.rows or ()):
-            canvas.text(x - 9, y + i * 46 + 23, row, align="end")
+            canvas.text(x - 9, y + i * CELL + CELL / 2, row, align="end")
         for j, col in enumerate(self.cols or ()):
-            canvas.text(x + (j + 0.5) * self.cell, y - 12, col, size=13)
+            canvas.text(x + (j + 0.5) * self.cell, y - 12, col, size=SMALL)
         for axis, total in ((axis, self.values.sum(axis)) for axis in self.sums):
             for i, value in enumerate(total):
-                place = (self.width + 34, (i + 0.5) * 46) if axis else ((i + 0.5) * self.cell, self.height + 20)
+                place = (self.width + 34, (i + 0.5) * CELL) if axis else ((i + 0.5) * self.cell, self.height + 20)
                 canvas.number(x + place[0], y + place[1], value, self.digits, f"{'r' if axis else 'c'}{i}")
         if 1 in self.sums:
-            canvas.text(x + self.width + 34, y - 12, "sum", size=13)
+            canvas.text(x + self.width + 34, y - 12, "sum", size=SMALL)
         if 0 in self.sums:
-            canvas.text(x - 9, y + self.height + 20, "sum", size=13, align="end")
+            canvas.text(x - 9, y + self.height + 20, "sum", size=SMALL, align="end")
         if self.corner:
-            canvas.text(x - 9, y - 12, self.corner[0] + " ↓", size=13, align="end")
-            canvas.text(x, y - 36, self.corner[1] + " →", size=13, align="start")
+            canvas.text(x - 9, y - 12, self.corner[0] + " ↓", size=SMALL, align="end")
+            canvas.text(x, y - 36, self.corner[1] + " →", size=SMALL, align="start")
         canvas.name(x, y + self.height + (below or self.below) - 26, self.name, self.role, self.note)
 
     def hit(self, canvas, x, y, i, j, say):
         """The box that can be pointed at, with the number on top of it."""
-        canvas.box(x + j * self.cell, y + i * 46, self.cell, 46, class_=f"hit {self.role} r{i} c{j}",
-                   tabindex="0", role="img", aria_label=say)
+        canvas.hit(x + j * self.cell, y + i * CELL, self.cell, CELL, f"{self.role} r{i} c{j}", say)
         self._number(canvas, x, y, i, j)
 
     def number(self, i, j):
@@ -97,7 +96,7 @@ class Matrix:
         if self.digits is None:
             return
         on = "on" if (i, j) in self.lit else ""
-        canvas.number(x + (j + 0.5) * self.cell, y + (i + 0.5) * 46, self.values[i, j], self.digits,
+        canvas.number(x + (j + 0.5) * self.cell, y + (i + 0.5) * CELL, self.values[i, j], self.digits,
                       f"{classes} r{i} c{j} {on}")
 
     def place(self, i, j):
@@ -130,7 +129,7 @@ class Matrix:
         return "\n".join(line.rstrip() for line in lines)
 
 
-def text_width(text, size=14):
+def text_width(text, size=TEXT):
     """About how wide a page will set this, whatever its font."""
     return 0.58 * size * len(text)
 
@@ -155,12 +154,12 @@ def product(left, right, result, label, caption):
     result.draw(canvas, across, y, numbers=False)
     for i in range(len(left.values)):
         on = "on" if (i, 0) in left.lit else ""
-        canvas.frame(x, y + i * 46, left.width, 46, left.role, f"l r{i} {on}")
+        canvas.frame(x, y + i * CELL, left.width, CELL, left.role, f"l r{i} {on}")
     for j in range(right.values.shape[1]):
         on = "on" if (0, j) in right.lit else ""
         canvas.frame(across + j * right.cell, 4 + right.top, right.cell, right.height, right.role, f"t c{j} {on}")
     for i, j in result.lit:
-        canvas.frame(across + j * result.cell, y + i * 46, result.cell, 46, result.role, "on")
+        canvas.frame(across + j * result.cell, y + i * CELL, result.cell, CELL, result.role, "on")
     for i, j in np.ndindex(result.values.shape):
         sum_ = _sum(left, right, result, i, j)
         result.hit(canvas, across, y, i, j, f"{named.place(i, j)}: {sum_}")
@@ -238,7 +237,7 @@ def _draw_linked(canvas, matrix, x, y, link, below):
     for j, i, across, down, place in frames:
         on = "on" if all(cell in matrix.lit for cell in np.ndindex(height, width)
                          if j <= cell[1] < j + across and i <= cell[0] < i + down) else ""
-        canvas.frame(x + j * matrix.cell, y + i * 46, across * matrix.cell, down * 46, matrix.role, f"{place} {on}")
+        canvas.frame(x + j * matrix.cell, y + i * CELL, across * matrix.cell, down * CELL, matrix.role, f"{place} {on}")
     for i, j in np.ndindex(height, width):
         matrix.hit(canvas, x, y, i, j, f"{matrix.name}: {matrix.place(i, j)}: {matrix.number(i, j)}")
 

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .._input import finite, some
-from .canvas import Canvas, number
+from .canvas import DIGITS, Canvas, number
 from .figure import ROLES
 
 WIDTH = 520
@@ -73,23 +73,23 @@ class _Plane:
         start, end = np.array([low, high])
         start[axis] = end[axis] = value
         start, end = self.at(start), self.at(end)
-        self.canvas.line([start, end], line=1.0, stroke_opacity=".45" if value == 0 else ".15")
+        self.canvas.line([start, end], stroke_opacity=".45" if value == 0 else ".15")
         where = start + ((0, 16) if axis == 0 else (-6, 0))
-        self.canvas.text(*where, number(value), size=14, align="middle" if axis == 0 else "end")
+        self.canvas.text(*where, number(value), align="middle" if axis == 0 else "end")
 
     def at(self, point):
         """A point of the plane as a point of the canvas, whose y points down."""
         return self.origin + np.array(point) * (self.scale, -self.scale)
 
     def arrow(self, start, end, role):
-        self.canvas.arrow(tuple(self.at(start)), tuple(self.at(end)), ROLES[role], line=3, head=16)
+        self.canvas.arrow(tuple(self.at(start)), tuple(self.at(end)), ROLES[role], width=3, head=16)
 
     def name(self, tip, text):
         """A text above the tip of an arrow, on the side that the arrow came from."""
         x, y = self.at(tip)
-        self.canvas.text(x, y - 14, text, align="start" if tip[0] < 0 else "end", size=15)
+        self.canvas.text(x, y - 14, text, align="start" if tip[0] < 0 else "end", size=DIGITS)
 
     def beside(self, start, end, text):
         """A text on the right-hand side of an arrow."""
         (x0, y0), (x1, y1) = self.at(start), self.at(end)
-        self.canvas.text((x0 + x1) / 2 + 12, (y0 + y1) / 2 + 14, text, align="start", size=15)
+        self.canvas.text((x0 + x1) / 2 + 12, (y0 + y1) / 2 + 14, text, align="start", size=DIGITS)

@@ -3,7 +3,8 @@ import numpy as np
 from matplotlib.style import context
 
 from .._input import some
-from .canvas import Canvas, number
+from .canvas import SMALL, TEXT, number
+from .chart import BLACK, Chart
 from .figure import ROLES
 from .matrices import Matrix
 
@@ -19,14 +20,14 @@ def angle(degrees, dots, marks, label, caption):
     for place in marks:
         if not degrees[0] <= place <= degrees[-1]:
             raise ValueError(f"marks holds {place}, outside degrees {degrees[0]:g} to {degrees[-1]:g}")
-    canvas = Canvas(520, 300)
+    canvas = Chart(520, 300)
     axes = canvas.plot(64, 14, 440, 226, "angle between the two vectors, in degrees", "dot product")
-    axes.axhline(0, color="black", linewidth=1)
+    axes.axhline(0, color=BLACK, linewidth=1)
     axes.plot(degrees, dots, color=ROLES["A"], linewidth=3)
     axes.set(xticks=np.arange(0, 181, 30), xlim=(0, 180), ylim=(1.15 * dots.min(), 1.15 * dots.max()))
     for place, what in marks.items():
         height = np.interp(place, degrees, dots)
-        axes.annotate(what, (place, height), (8, 10), textcoords="offset points", size=14,
+        axes.annotate(what, (place, height), (8, 10), textcoords="offset points", size=TEXT,
                       ha="right" if place > 150 else "left")
     rows = [f"{number(place, 0)}° {number(np.interp(place, degrees, dots))} {what}" for place, what in marks.items()]
     alt = f"A curve of the dot product against the angle: {'; '.join(rows)}."
@@ -38,10 +39,10 @@ def waves(P, label, caption):
     """Each feature of the position vectors as a curve over the positions, one below the other. P: (T, D)."""
     P = some("P", P, axes=2)
     T, D = P.shape
-    canvas = Canvas(540, 70 + 62 * D)
+    canvas = Chart(540, 70 + 62 * D)
     axes = canvas.plot(84, 6, 440, 10 + 62 * D, "position")
     for j in range(D):
-        axes.axhline(-j, color="black", linewidth=0.5, alpha=0.4)
+        axes.axhline(-j, color=BLACK, linewidth=0.5, alpha=0.4)
         axes.plot(range(T), -j + 0.42 * P[:, j] / max(np.abs(P).max(), 1), color=ROLES["X"], linewidth=2.5, marker=None)
     axes.grid(axis="y", visible=False)
     axes.set(yticks=-np.arange(D), yticklabels=[f"feature {j}" for j in range(D)], xlim=(0, T - 1),
@@ -66,7 +67,7 @@ def spread(scores, weights, scaled_weights, label, caption):
         for name, values in (("scores", scores), ("weights", weights), ("scaled_weights", scaled_weights)))
     if not sizes:
         raise ValueError("scores holds no d_k to draw")
-    canvas = Canvas(560, 62 + 116 * len(sizes))
+    canvas = Chart(560, 62 + 116 * len(sizes))
     for x, title in ((84, "scores q · k"), (272, "weights, sorted"), (424, "divided by √d_k first")):
         canvas.text(x, 14, title, align="start")
     limit = max(np.abs(values).max() for values in scores.values())
@@ -85,7 +86,7 @@ def spread(scores, weights, scaled_weights, label, caption):
             right.bar(range(len(bars)), np.sort(bars)[::-1], color=ROLES["A"])
             right.set(xticks=[], ylim=(0, 1), yticks=[0, 0.5, 1])
             right.tick_params(labelleft=x == 272)
-            right.text(0.97, 0.9, f"largest {number(max(bars))}", transform=right.transAxes, ha="right", va="top", size=13)
+            right.text(0.97, 0.9, f"largest {number(max(bars))}", transform=right.transAxes, ha="right", va="top", size=SMALL)
         rows.append([np.std(scores[d_k]), max(weights[d_k]), max(scaled_weights[d_k])])
     table = Matrix(rows, "", rows=[f"d_k = {d_k}" for d_k in sizes], cols=["spread", "largest", "divided"]).as_text()
     alt = "; ".join(f"at d_k = {d_k} scores spread by {number(row[0])}, the largest weight is {number(row[1])}, "

@@ -2,7 +2,7 @@
 import numpy as np
 
 from .._input import finite, some
-from .canvas import Canvas, number
+from .canvas import CELL, DIGITS, SMALL, Canvas, number
 from .figure import INK, ROLES
 from .matrices import Matrix, text_width
 
@@ -29,17 +29,17 @@ def flow(X, weights, output, tokens, asks, features, label, caption):
     if not isinstance(asks, (int, np.integer)) or not 0 <= asks < len(X):
         raise ValueError(f"asks={asks} is not a row of X, shape {X.shape}")
     D = X.shape[1]
-    start, end = 58 + D * 46, 58 + D * 46 + 110
+    start, end = 58 + D * CELL, 58 + D * CELL + 110
     goal = x + asks * step + 23
-    canvas.frame(x + asks * step, 30, 46, D * 46, "X", "on")
+    canvas.frame(x + asks * step, 30, CELL, D * CELL, "X", "on")
     for i, weight in enumerate(weights):
         begin = x + i * step + 23
-        canvas.arrow((begin, start), (goal + (begin - goal) * 0.12, end), ROLES["A"], line=1 + 14 * weight,
+        canvas.arrow((begin, start), (goal + (begin - goal) * 0.12, end), ROLES["A"], width=1 + 14 * weight,
                      head=12 + 26 * weight)
         canvas.number(begin, start - 12, weight)
     for j, value in enumerate(output):
-        canvas.cell(goal - 23, end + 8 + j * 46, 46, 46, value, np.abs(output).max(), "output")
-        canvas.text(goal - 32, end + 31 + j * 46, features[j], size=13, align="end")
+        canvas.cell(goal - 23, end + 8 + j * CELL, CELL, CELL, value, np.abs(output).max(), "output")
+        canvas.text(goal - 32, end + 31 + j * CELL, features[j], size=SMALL, align="end")
     canvas.text(goal + 36, end + 8 + D * 23, f"“{tokens[asks]}” after", align="start")
     alt = (f"Arrows from {len(X)} tokens into a new vector for {tokens[asks]}, as wide as their weights: "
            + ", ".join(f"{token} {number(weight)}" for token, weight in zip(tokens, weights)) + ".")
@@ -77,7 +77,7 @@ def heads(tokens, weights, least, label, caption):
     canvas = Canvas(STEP * len(tokens) + 8, sum(_height(links) + 30 for links in places))
     said, y = [], 0
     for head, (A, links) in enumerate(zip(weights, places)):
-        canvas.text(4, y + 14, f"head {head + 1}", align="start", size=15)
+        canvas.text(4, y + 14, f"head {head + 1}", align="start", size=DIGITS)
         _sentence(canvas, tokens, y + 24 + _above(links),
                   [(i, j, number(A[i, j]), 1 + 8 * A[i, j]) for i, j in links])
         said += [f"head {head + 1}: {tokens[i]} → {tokens[j]} {number(A[i, j])}" for i, j in links]
@@ -105,7 +105,7 @@ def hops(tokens, looks, path, label, caption):
         for i, j in np.argwhere((A > 0) | np.eye(T, dtype=bool)):
             lit = (j, i) == (path[level], path[level + 1])
             (x, y), (to_x, to_y) = spots[level][j], spots[level + 1][i]
-            canvas.arrow((x, y + 14), (to_x, to_y - 16), ROLES["A"] if lit else INK, line=4 if lit else 1,
+            canvas.arrow((x, y + 14), (to_x, to_y - 16), ROLES["A"] if lit else INK, width=4 if lit else 1,
                          head=18 if lit else 8)
         canvas.text(4, 74 + 100 * level, f"block {level + 1}", align="start")
     for row in spots:
@@ -130,10 +130,10 @@ def roles(x, q, k, v, token, label, caption):
     for (name, role, does, noun), vector, y in zip(jobs, vectors[1:], (4, 4 + gap, 4 + 2 * gap)):
         canvas.arrow((left + D * cell + 8, gap + 27), (right - 10, y + 23), ROLES[role])
         for j, value in enumerate(vector):
-            canvas.cell(right + j * cell, y, cell, 46, value, np.abs(vector).max(), role, digits=1)
+            canvas.cell(right + j * cell, y, cell, CELL, value, np.abs(vector).max(), role, digits=1)
         canvas.name(right + D * cell + 12, y + 23, name, role, f"{noun}: {does}")
     for j, value in enumerate(vectors[0]):
-        canvas.cell(left + j * cell, gap + 4, cell, 46, value, np.abs(vectors[0]).max(), "X", digits=1)
+        canvas.cell(left + j * cell, gap + 4, cell, CELL, value, np.abs(vectors[0]).max(), "X", digits=1)
     canvas.name(left, gap + 72, "x", "X", f"“{token}”: all three")
     alt = (f"The vector of {token} with three arrows to three vectors: its query, which asks, its key, which is found, "
            "and its value, which is handed over.")
@@ -148,11 +148,10 @@ def _sentence(canvas, tokens, y, links):
     for i, j, what, wide in links:
         side, far = np.sign(j - i), abs(j - i)
         start, end = (4 + STEP * (i + 0.5) + 8 * side, y - 15 * side), (4 + STEP * (j + 0.5) - 8 * side, y - 15 * side)
-        canvas.arrow(start, end, ROLES["A"], line=wide, bend=-0.42, head=10 + 2 * wide)
+        canvas.arrow(start, end, ROLES["A"], width=wide, bend=-0.42, head=10 + 2 * wide)
         # What a short arc says sits inside it, where no longer arc passes; if it does not fit there, above.
         inside = far == 1 and text_width(what) < STEP / 2
-        canvas.text((start[0] + end[0]) / 2, y - side * (21 if inside else 28 + 0.21 * far * STEP), what, size=14,
-                    class_="num")
+        canvas.text((start[0] + end[0]) / 2, y - side * (21 if inside else 28 + 0.21 * far * STEP), what, class_="num")
 
 
 def _above(links):
@@ -170,12 +169,12 @@ def _columns(X, tokens, features, below):
     if len(tokens) != len(X) or len(features) != X.shape[1]:
         raise ValueError(f"X {X.shape} needs one token a row and one feature a column, got {len(tokens)} tokens and "
                          f"{len(features)} features")
-    x, step = 14 + max(text_width(feature, 13) for feature in features), 86
-    canvas = Canvas(x + step * len(X) - 20, 30 + 46 * X.shape[1] + below)
+    x, step = 14 + max(text_width(feature, SMALL) for feature in features), 86
+    canvas = Canvas(x + step * len(X) - 20, 30 + CELL * X.shape[1] + below)
     for i, token in enumerate(tokens):
         canvas.text(x + i * step + 23, 14, token, size=16)
         for j, value in enumerate(X[i]):
-            canvas.cell(x + i * step, 30 + j * 46, 46, 46, value, np.abs(X).max(), "X")
+            canvas.cell(x + i * step, 30 + j * CELL, CELL, CELL, value, np.abs(X).max(), "X")
     for j, feature in enumerate(features):
-        canvas.text(x - 9, 53 + j * 46, feature, size=13, align="end")
+        canvas.text(x - 9, 53 + j * CELL, feature, size=SMALL, align="end")
     return X, canvas, x, step

@@ -1,12 +1,11 @@
 """Losses: one training as a curve above its floor, and many runs as strokes beside their names."""
-import os
-
 import numpy as np
 from matplotlib.style import context
 
 from .._input import finite, some
-from .canvas import Canvas, number
-from .figure import INK, ROLES
+from .canvas import TEXT, number
+from .chart import BLACK, Chart
+from .figure import ROLES
 
 
 @context("default")
@@ -18,11 +17,11 @@ def loss_curve(losses, floor, label, caption, steps=None):
     losses = some("losses", losses, axes=1)
     finite("floor", floor, axes=0)
     steps = max(steps or 0, len(losses))
-    canvas = Canvas(560, 320)
+    canvas = Chart(560, 320)
     axes = canvas.plot(64, 14, 480, 246, "step", "loss, in nats a word")
     axes.plot(range(1, len(losses) + 1), losses, color=ROLES["output"], linewidth=1.5)
-    axes.axhline(floor, color=INK, linewidth=2, linestyle=(0, (6, 4)))
-    axes.annotate("floor", (steps, floor), (-2, -14), textcoords="offset points", size=14, ha="right")
+    axes.axhline(floor, color=BLACK, linewidth=2, linestyle=(0, (6, 4)))
+    axes.annotate("floor", (steps, floor), (-2, -14), textcoords="offset points", size=TEXT, ha="right")
     axes.set(xlim=(1, steps), ylim=(floor - 0.3, max(losses.max(), floor) + 0.1))
     shown = np.unique(np.geomspace(1, len(losses), 8).round().astype(int))
     rows = [f"step {step}: {number(losses[step - 1])}" for step in shown]
@@ -34,11 +33,14 @@ def loss_curve(losses, floor, label, caption, steps=None):
 def live_curve(floor, steps):
     """A function to call with the losses so far: it draws them in place, for a reader who watches.
 
-    Returns None where progress bars are turned off, by TQDM_DISABLE: nobody watches.
+    Returns None where nobody watches: a notebook that a program runs, and not a person, lets no cell ask for input.
     """
-    if os.environ.get("TQDM_DISABLE"):
+    from IPython import get_ipython  # not needed to draw a figure
+    from IPython.display import HTML, DisplayHandle
+
+    asked = getattr(get_ipython(), "get_parent", dict)()  # the message that runs the cell
+    if not asked.get("content", {}).get("allow_stdin"):
         return None
-    from IPython.display import HTML, DisplayHandle  # not needed to draw a figure
     handle = DisplayHandle()
     handle.display(HTML(""))
     return lambda losses: handle.update(HTML(loss_curve(losses, floor, "0.0", "live", steps).svg))
@@ -54,7 +56,7 @@ def runs(results, xlabel, label, caption):
         if (values <= 0).any():
             raise ValueError(f"results of {name} holds {values.min():.3g}: a logarithmic axis needs numbers above zero")
     left = 24 + 8 * max(map(len, results))
-    canvas = Canvas(left + 340, 74 + 34 * len(results))
+    canvas = Chart(left + 340, 74 + 34 * len(results))
     axes = canvas.plot(left, 8, 320, 8 + 34 * len(results), xlabel)
     rows = []
     for place, (name, values) in enumerate(results.items()):

@@ -29,15 +29,15 @@ def turns(M, role, label, caption):
                     stroke_opacity=".3")
         ends = middle + tips * (scale, -scale)  # y points down
         for end in ends:
-            canvas.arrow(tuple(middle), tuple(end), ROLES[role], line=2.5, head=13)
+            canvas.arrow(tuple(middle), tuple(end), ROLES[role], width=2.5, head=13)
         named = []
         for t in dict.fromkeys([0, len(ends) - 1, *range(len(ends))]):
             tip = ends[t] - middle
             place = ends[t] + tip * 15 / (np.linalg.norm(tip) or 1)
             if all(np.linalg.norm(place - other) > 14 for other in named):
-                canvas.text(*place, str(t), size=14)
+                canvas.text(*place, str(t))
                 named.append(place)
-        canvas.text(middle[0], SIDE + 8, f"pair {n + 1}", size=14)
+        canvas.text(middle[0], SIDE + 8, f"pair {n + 1}")
         said.append(f"pair {n + 1}: " + ", ".join(f"({number(x)}, {number(y)})" for x, y in tips))
     alt = f"Pairs of features as arrows, each at the positions 0 to {len(M) - 1}: {'; '.join(said)}."
     return canvas.figure(label, caption, alt, "\n".join(said))
