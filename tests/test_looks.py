@@ -10,9 +10,8 @@ import download
 import nbformat
 import pytest
 import yaml
-from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, figures, number_faults, read
-from browsing import build, serve
+from browsing import build, serve, violations
 from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 from nbformat.v4 import new_markdown_cell, new_notebook
@@ -130,6 +129,39 @@ def test_search_answers_a_question(browser, address):
     assert not found(browser, address, "why divide by the cube root")
 
 
+def test_what_search_finds_is_accessible(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q=softmax")
+    page.wait_for_selector("#search-results .context")  # an excerpt
+    assert not violations(page)
+    page.close()
+
+
+def errors_from_disk(browser, path):
+    """What the search page logs where no server sends it, and what it finds."""
+    page = browser.new_page()
+    errors = []
+    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{path.as_uri()}?q=softmax")
+    page.wait_for_function("() => /found/.test(document.querySelector('.search-summary')?.textContent)")
+    listed = page.locator("#search-results").inner_text()
+    page.close()
+    return errors, listed
+
+
+def test_search_works_from_a_disk(browser, site):
+    errors, listed = errors_from_disk(browser, site / "search.html")
+    assert not errors and "Dot products and softmax" in listed
+
+
+def test_excerpts_that_a_disk_refuses_are_found(browser, site, tmp_path):
+    book = shutil.copytree(site, tmp_path / "book")
+    text = (book / "search.html").read_text(encoding="utf-8")
+    (book / "search.html").write_text(text.replace('location.protocol != "file:"', "true"), encoding="utf-8")
+    assert errors_from_disk(browser, book / "search.html")[0]
+
+
 # --- other doors -----------------------------------------------------------------------------------------------------
 
 def doors(path):
@@ -227,7 +259,7 @@ def not_found_faults(browser, html, address):
         page.on("console", lambda message: faults.append(message.text))
         page.route("**/no/such/*", lambda route: route.fulfill(body=html, content_type="text/html"))
         page.goto(address + "chapters/no/such/page.html")
-        faults += [violation["id"] for violation in Axe().run(page).response["violations"]]
+        faults += violations(page)
         for link in page.locator("a").evaluate_all("all => all.map(e => e.href)"):
             if page.request.get(link).status != 200:
                 faults.append(link)

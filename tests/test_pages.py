@@ -5,9 +5,8 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from book import CHAPTERS, ROOT, read
-from browsing import build, serve
+from browsing import AXE, UNSEEN, build, serve, violations
 
 PAGES = ["index.html", "notation.html", "glossary.html", "numbers.html", *(f"chapters/{path.stem}.html" for path in CHAPTERS),
          *(f"teach/{name}.html" for name in ("index", "plans", "chapters"))]
@@ -20,21 +19,6 @@ MODES = {
 SHIFTS = """window.shift = 0
 new PerformanceObserver(list => list.getEntries().forEach(each => shift += each.value))
     .observe({type: 'layout-shift', buffered: true})"""
-
-# What is on the page, and cannot be seen: cut off, hidden, or without the ink of the page.
-UNSEEN = """() => {
-    const faults = [], wide = innerWidth + 1
-    for (const svg of document.querySelectorAll('main .it-svg')) {
-        const box = svg.getBoundingClientRect()
-        if (!box.width || box.right > wide) faults.push('a figure is cut off or hidden')
-        for (const number of svg.querySelectorAll('.num:not(.name)'))
-            if (getComputedStyle(number).fill != getComputedStyle(svg.parentElement).color)
-                return [...faults, 'the numbers of a figure do not have the ink of the page']
-    }
-    for (const math of document.querySelectorAll('article math'))
-        if (!math.getBoundingClientRect().width) faults.push('a formula is hidden: ' + math.textContent)
-    return faults
-}"""
 
 # The sentences of a page, without code and formulas.
 SENTENCES = """() => [...document.querySelectorAll('main :is(p, li, td, th, h1, h2, h3, figcaption)')].map(element => {
@@ -55,11 +39,6 @@ ONE_OF_A_KIND = """() => {
         seen.has(kind) ? piece.remove() : seen.add(kind)
     }
 }"""
-
-
-def violations(page, context=None, **options):
-    found = Axe().run(page, context, {"resultTypes": ["violations"], **options}).response["violations"]
-    return [f"axe {violation['id']}: {violation['nodes'][0]['html'][:200]}" for violation in found]
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +96,12 @@ def page_faults(browser, url, mode):
 def test_page(browser, address, name, mode):
     faults = page_faults(browser, address + name, mode)
     assert not faults, f"{name}, {mode}:\n" + "\n".join(faults)
+
+
+def test_axe_is_the_one_that_is_pinned():
+    pinned = json.loads((ROOT / "tests" / "package.json").read_text(encoding="utf-8"))["devDependencies"]
+    installed = json.loads((AXE.parent / "package.json").read_text(encoding="utf-8"))
+    assert pinned == {"axe-core": installed["version"]}, "run `make test`, which fetches it"
 
 
 def test_every_formula_is_typeset(site):
@@ -275,6 +260,7 @@ def test_a_broken_book_is_not_built(tmp_path):
      "in the dark: axe color-contrast"),
     ("<svg class=it-svg aria-label=x><text class=num fill=#eee>1</text></svg>", "in the dark: the numbers of a figure"),
     ("<button></button>", "axe button-name"),
+    ("<details><summary aria-label='Toggle'>Show the solution</summary>x</details>", "axe label-content-name-mismatch"),
     ("<script src=x.js></script>", "1 scripts block"),
     ("<p hidden>" + "x" * 1_300_000, "heavy: 1300 kB"),
     ("<script>" + json.dumps([pow(3, i, 10**9 + 7) for i in range(99_000)]) + "</script>", " kB packed"),

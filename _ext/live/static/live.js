@@ -128,9 +128,10 @@
       fit()
       onbeforeunload = event => event.preventDefault()  // the browser asks before what was written is gone
     }
-    const cell = {element, code, number: i + 1}
+    const exercise = element.closest("section").querySelector(":scope > h3")?.firstChild.textContent
+    const cell = {element, code, number: i + 1, name: `cell ${i + 1}${exercise ? `, ${exercise}` : ""}`}
     Object.assign(code, {
-      value: shown.querySelector("pre").textContent.trimEnd(), ariaLabel: `Code of cell ${cell.number}`,
+      value: shown.querySelector("pre").textContent.trimEnd(), ariaLabel: `Code of ${cell.name}`,
       spellcheck: false, autocapitalize: "off", wrap: "off", oninput: change})
     fit()
     code.onkeydown = event => {
@@ -177,12 +178,13 @@
   }
 
   // Show what a cell printed and drew, in order.
-  function show({element}, outputs) {
+  function show({element, name}, outputs) {
     let output = element.querySelector(".cell_output")
     if (!output) {
       output = Object.assign(document.createElement("div"), {className: "cell_output docutils container"})
       element.append(output)
     }
+    Object.assign(output, {role: "group", ariaLabel: `Output of ${name}`})
     output.replaceChildren(...outputs.map(([kind, content]) => {
       const part = document.createElement("div")
       part.className = kind == "html" ? "output text_html" : "output stream"
