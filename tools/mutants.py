@@ -12,9 +12,10 @@ import re
 import signal
 import sys
 
-import hypothesis  # as sympy, which PyTorch asks for late: imported once for all the processes that start from here
+import hypothesis  # as sympy and PyTorch, which tests ask for: imported once for all the processes that start from here
 import pytest
 import sympy
+import torch
 from book import CHAPTERS, LINK, NUMBER, ROOT, around, chapter_number, names, prose_faults, read
 from tqdm import tqdm
 
