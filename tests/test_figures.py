@@ -59,7 +59,7 @@ def test_every_figure_is_there_in_both_inks():
 def needs(svg):
     """What a file leaves to a style sheet, a page, a reader's setting or another file, and whether it lacks a size."""
     root = ElementTree.fromstring(svg)
-    names = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "path", "text", "tspan"}
+    names = {element.tag.split("}")[1] for element in root.iter()} - {"svg", "path", "rect", "text", "tspan"}
     names |= {name for element in root.iter() for name in element.attrib} & {"class", "style", "href"}
     names |= set(re.findall(r"var\(|color-mix|currentColor|url\(|@\w+", svg))
     sized = [root.get("width"), root.get("height")] == root.get("viewBox").split()[2:]
@@ -160,13 +160,12 @@ def unseen(svg, ground, render):
             missing.append(f"ink of {said}")
         if text.get("font-style") == "italic" and not has(rgb(text.get("fill")), x, y - 16, 16, 18, near=40):
             missing.append(f"color of {said}")
-    for path in drawing.iter(f"{{{figures.SVG}}}path"):
-        if strength := float(path.get("fill-opacity", 0)):
-            x, y = map(float, re.findall(r"[\d.]+", path.get("d"))[:2])
-            fill = rgb(path.get("fill", drawing.get("fill")))
+    for cell in drawing.iter(f"{{{figures.SVG}}}rect"):
+        if strength := float(cell.get("fill-opacity", 0)):
+            x, y, fill = float(cell.get("x")), float(cell.get("y")), rgb(cell.get("fill"))
             color = strength * np.array(fill) + (1 - strength) * np.array(paper)
             if not has(color, x + 3, y + 3, 3, 3, near=3):
-                missing.append(f"fill {path.get('fill')}")
+                missing.append(f"fill {cell.get('fill')}")
     return missing
 
 

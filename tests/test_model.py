@@ -353,7 +353,7 @@ compiled = pytest.mark.parametrize("module, inputs", COMPILED)
 @compiled
 def test_compiled_as_one_graph_it_gives_the_same(module, inputs):
     torch.compiler.reset()
-    close(torch.compile(module, fullgraph=True, backend="aot_eager")(inputs), module(inputs))
+    close(torch.compile(module, fullgraph=True, backend="aot_eager")(inputs), module(inputs), passes(module, T))
 
 
 @compiled
@@ -361,4 +361,4 @@ def test_exported_it_gives_the_same_for_any_batch_and_length(module, inputs):
     axes = {0: torch.export.Dim("B"), 1: torch.export.Dim("T", min=2, max=C)}
     program = torch.export.export(module, (inputs,), dynamic_shapes=(axes,), strict=False).module()
     for some in (inputs, inputs[:2, :3]):
-        close(program(some), module(some))
+        close(program(some), module(some), passes(module, T))

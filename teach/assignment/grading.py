@@ -73,6 +73,10 @@ def watch(course):
     """From now on, refuse to touch a file of the course or to start a program, and say so below the cell."""
     import os
     import sys
+
+    from IPython import get_ipython
+    # exit() would let the kernel answer for a moment more, and a busy machine would decide how many tests that covers.
+    get_ipython().ask_exit = lambda: os._exit(0)
     stderr = sys.stderr
     inside, libraries = (os.path.join(os.path.realpath(path), "") for path in (course, sys.prefix))
 
