@@ -268,8 +268,8 @@ def course(tmp_path_factory):
                 change(notebook)
             file.writestr(f"{student}_assignsubmission_file_/attention (1).ipynb", nbformat.writes(notebook))
     nbgrader("zip_collect", "attention")
-    (folder.parent / "autograde.log").write_text(nbgrader("autograde", "attention"))
-    (folder.parent / "look.txt").write_text(run(sys.executable, "look.py", "attention").stdout)
+    (folder.parent / "autograde.log").write_text(nbgrader("autograde", "attention"), encoding="utf-8")
+    (folder.parent / "look.txt").write_text(run(sys.executable, "look.py", "attention").stdout, encoding="utf-8")
     nbgrader("generate_feedback", "attention", "--student", "mistaken")
     nbgrader("export")
     return folder
@@ -303,7 +303,7 @@ def test_all_that_nbgrader_writes_is_where_the_readme_says(course):
 
 
 def test_only_a_test_that_was_changed_or_is_missing_is_warned_of(course):
-    warned = re.findall(r"AutogradeApp \| WARNING\] .* cell ([a-z-]+)", (course.parent / "autograde.log").read_text())
+    warned = re.findall(r"AutogradeApp \| WARNING\] .* cell ([a-z-]+)", (course.parent / "autograde.log").read_text(encoding="utf-8"))
     assert warned == ["heads-split", "block-tests", "hand-tests"]
 
 
@@ -326,11 +326,11 @@ def test_a_notebook_that_ends_python_says_so(course):
     ("tricks", "while it was graded: Refused while grading"),
 ])
 def test_what_needs_a_look_is_named(course, student, found):
-    assert f"{student}: {found}\n" in (course.parent / "look.txt").read_text()
+    assert f"{student}: {found}\n" in (course.parent / "look.txt").read_text(encoding="utf-8")
 
 
 def test_honest_work_is_not_named(course):
-    said = (course.parent / "look.txt").read_text()
+    said = (course.parent / "look.txt").read_text(encoding="utf-8")
     assert not re.search("^(empty|mistaken)", said, re.MULTILINE) and said.endswith("3 of 5 submissions need a look.\n")
 
 

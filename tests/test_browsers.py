@@ -124,7 +124,7 @@ class Reader:
         if not self.finger:
             self.driver.set_window_size(1280, 900)
 
-    def open(self, page):
+    def visit(self, page):
         self.driver.get(page)
 
     def run(self, script, *values):
@@ -189,13 +189,13 @@ def address(publish):
 # --- what a reader does, and what is wrong then ----------------------------------------------------------------------
 
 def layout(reader, address):
-    reader.open(address)
+    reader.visit(address)
     return reader.run(LAY_OUT, [address + page for page in LAID_OUT], UNSEEN)
 
 
 def light(reader, address):
     """The sources of a result light up where a reader points at it, and where the keyboard goes."""
-    reader.open(address)
+    reader.visit(address)
     faults = []
     reader.point(reader.find(".it-svg .hit.r1.c0"))
     if not reader.wait(lambda: reader.run(LIT) == ["frame l r1", "frame t c0"]):
@@ -210,7 +210,7 @@ def light(reader, address):
 
 def play(reader, address):
     """A tip is dragged, a slider is moved by a key, and the numbers follow."""
-    reader.open(f"{address}chapters/{CHAPTER}.html")
+    reader.visit(f"{address}chapters/{CHAPTER}.html")
     tip, faults = reader.find(".play.arrows .tip", 2), []
     unit = 120 * reader.run("return arguments[0].ownerSVGElement.getScreenCTM().a", tip)
     reader.point(tip, drag=(round(0.5 * unit), round(-0.4 * unit)))
@@ -232,7 +232,7 @@ def differing(done, reader, X):
 
 def live(reader, address):
     """The chapter runs in its page and shows what is stored; then a cell that was written there runs."""
-    reader.open(f"{address}chapters/{CHAPTER}.html")
+    reader.visit(f"{address}chapters/{CHAPTER}.html")
     stored = reader.run(f"return ({SHOWN})()")
 
     def status():

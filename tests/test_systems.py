@@ -135,7 +135,7 @@ def test_workflows_run_the_commands_of_the_readme():
     start, end = listed.index("python3 -m venv .venv"), listed.index(".venv/bin/python -m pytest -n auto")
     windows = [command.replace("python3", "python").replace(".venv/bin/", ".venv\\Scripts\\")
                for command in listed[start:end + 1]]
-    assert without["run"].splitlines() == windows and len(windows) == 5
+    assert without["run"].splitlines() == windows and len(windows) == 6
     assert [step["run"] for step in steps("test", "gate")] == [".ci/run"]
 
 

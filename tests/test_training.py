@@ -336,7 +336,7 @@ def test_two_processes_compute_what_one_does(tmp_path):
     """In float64, so that twelve steps do not carry what rounds otherwise into the digits that are printed."""
     script = tmp_path / "exactly.py"
     script.write_text("import torch\nfrom inside_transformer.train import main\n"
-                      "torch.set_default_dtype(torch.float64)\nmain()\n")
+                      "torch.set_default_dtype(torch.float64)\nmain()\n", encoding="utf-8")
     call = [script, "--steps", "12", "--seed", "3"]
     one = printed_loss(*call)
     two = printed_loss("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *call)

@@ -13,7 +13,7 @@ def test_it():
 
 def test_a_setting_that_fails_is_reported(tmp_path, monkeypatch, capsys):
     """Only that one, whatever the caller itself has set."""
-    (tmp_path / "test_it.py").write_text(QUICK_TEST)
+    (tmp_path / "test_it.py").write_text(QUICK_TEST, encoding="utf-8")
     monkeypatch.setattr(versions, "QUICK_TESTS", [tmp_path / "test_it.py"])
     monkeypatch.setattr(versions, "QUICK", ["two threads", "MKL for SSE4.2"])
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
@@ -27,7 +27,7 @@ def test_a_setting_that_fails_is_reported(tmp_path, monkeypatch, capsys):
 
 
 def test_all_hold_where_none_fails(tmp_path, monkeypatch, capsys):
-    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    pass\n", encoding="utf-8")
     monkeypatch.setattr(versions, "QUICK_TESTS", [tmp_path / "test_it.py"])
     monkeypatch.setattr(versions, "QUICK", versions.QUICK[:1])
     with pytest.raises(SystemExit) as end:
